@@ -13,14 +13,16 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Write the files. Exit status 2: a file of values is wrong."""
+    """Write the files. The exit status is 2 if a file of values is invalid."""
     parser = argparse.ArgumentParser(prog="python -m alerts", description=__doc__)
-    parser.add_argument("--values", type=Path, action="append", default=[], help="YAML with the values that differ")
-    parser.add_argument("--out", type=Path, help="write rules/ and alertmanager/ there, and no documentation")
-    parser.add_argument("--placeholders", action="store_true", help="keep ${ALERT.PARAMETER} in place of values")
+    parser.add_argument(
+        "--values", type=Path, action="append", default=[], help="YAML file with values that override the defaults"
+    )
+    parser.add_argument("--out", type=Path, help="folder for rules/ and alertmanager/; no documentation is written")
+    parser.add_argument("--placeholders", action="store_true", help="write ${ALERT.PARAMETER} instead of values")
     options = parser.parse_args()
     if not options.out and (options.values or options.placeholders):
-        parser.error("other values belong elsewhere: name a folder with --out")
+        parser.error("--values and --placeholders need --out: the repository's files have the default values")
     try:
         values = load(*options.values)
     except (OSError, ValuesError) as error:

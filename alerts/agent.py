@@ -1,4 +1,4 @@
-"""Alerts on the agent itself: other alerts depend on its observer."""
+"""Alerts on the agent itself; all other alerts depend on its observers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BLINDING = ("admin-only", "groups-hidden", "topics-hidden")
 """Degraded modes in which other alerts lack their data."""
 
 _SEEN = 'count by (cluster) (last_over_time(rebalance_agent_build_info{role="observer"}[$memory]))'
-"""By cluster, not by job: while one observer of a cluster answers, a missing one must not silence alerts."""
+"""By cluster, not by job: while one observer of a cluster responds, a missing one must not silence other alerts."""
 
 DOWN = Alert(
     "RebalanceAgentDown",
@@ -19,10 +19,10 @@ DOWN = Alert(
     or
     (absent(rebalance_agent_build_info{{role="observer"}}) unless on () {_SEEN})
     """,
-    "No observer of the consumer groups answers",
-    "No observer{{ with $labels.cluster }} of cluster {{ . }}{{ end }} has answered for $for. Alerts on consumer "
+    "No observer responds",
+    "No observer{{ with $labels.cluster }} of cluster {{ . }}{{ end }} has responded for $for, so alerts on consumer "
     "groups cannot fire.",
-    "Check whether an observer runs, and whether Prometheus can scrape it.",
+    "Check whether an observer is running, and whether Prometheus can scrape it.",
     Board.AGENT,
 )
 
@@ -42,9 +42,9 @@ BLIND = Alert(
       "reason", "it is far behind the end of the offsets topic", "", ""
     )
     """,
-    "Observer {{ $labels.instance }} has no current data",
-    "Observer {{ $labels.instance }} has had no current data for $for: {{ $labels.reason }}.",
-    "Its /readyz shows the cause.",
+    "Observer {{ $labels.instance }} has no up-to-date data",
+    "Observer {{ $labels.instance }} has had no up-to-date data for $for: {{ $labels.reason }}.",
+    "The observer's /readyz shows the cause.",
     Board.AGENT,
 )
 
@@ -53,10 +53,10 @@ UNDECODABLE = Alert(
     """
     round($across by (cluster, job, key_version) (increase(rebalance_agent_decode_errors_total[$window]))) >= $records
     """,
-    "Observer cannot decode records of the offsets topic",
-    "Records with key version {{ $labels.key_version }} that could not be decoded within $window: "
-    "{{ $value | humanize }}. Data of their groups may be wrong.",
-    "Report one of them, with the output of rebalance-agent decode.",
+    "An observer cannot decode records of the offsets topic",
+    "The observers could not decode $count(record) with key version {{ $labels.key_version }} in the last $window. "
+    "The data of the affected groups may be wrong.",
+    "Report one of these records, with the output of rebalance-agent decode.",
     Board.AGENT,
 )
 
@@ -65,10 +65,10 @@ DEGRADED = Alert(
     f"""
     max by (cluster, job, mode) (rebalance_agent_degraded{{mode=~"{"|".join(BLINDING)}"}}) == 1
     """,
-    "Observer lacks a permission",
-    "The observer of job {{ $labels.job }} has been in mode {{ $labels.mode }} for $for. Alerts that need the missing "
-    "data cannot fire.",
-    "Run rebalance-agent check: it prints the command that grants the permission.",
+    "An observer lacks a permission",
+    "The observer of job {{ $labels.job }} has been in degraded mode {{ $labels.mode }} for $for. Alerts that need "
+    "the missing data cannot fire.",
+    "Run rebalance-agent check; it prints the command that grants the permission.",
     Board.AGENT,
 )
 
@@ -77,10 +77,10 @@ DROPPING = Alert(
     """
     round(sum by (cluster, job, where) (increase(rebalance_agent_events_dropped_total[$window]))) >= $events
     """,
-    "Events are lost",
-    "Events that were lost within $window ({{ $labels.where }}): {{ $value | humanize }}. History and exact stalls "
-    "have gaps.",
-    "Repair the receiver of the events; no restart is needed.",
+    "Rebalance events are lost",
+    "Job {{ $labels.job }} reported $count(lost event) in the last $window ({{ $labels.where }}). The event history "
+    "has gaps, and some stalls are not exact.",
+    "Fix the receiver of the events; no restart is needed.",
     Board.AGENT,
 )
 
@@ -90,10 +90,11 @@ SNAPSHOT = Alert(
     time() - max by (cluster, job, instance) (rebalance_agent_last_snapshot_timestamp_seconds > 0) > $seconds
       and max by (cluster, job, instance) (rebalance_agent_owned_partitions) > 0
     """,
-    "Observer {{ $labels.instance }} writes no snapshots",
-    "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. After a day it is "
-    "not used: the next start reads the whole offsets topic, and does not report rebalances that ended in between.",
-    "Its log shows the cause; the most frequent one is that events cannot be published.",
+    "Observer {{ $labels.instance }} is not writing snapshots",
+    "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. A snapshot older "
+    "than a day is not used: the next start then reads the whole offsets topic, and does not report rebalances that "
+    "ended before it.",
+    "The observer's log shows the cause; most often, events cannot be published.",
     Board.AGENT,
 )
 
@@ -102,11 +103,11 @@ TENANT = Alert(
     """
     max by (cluster, job, consumergroup) (rebalance_agent_group_over_budget) == 1
     """,
-    "Group {{ $labels.consumergroup }} causes more work than its share",
-    "The records of group {{ $labels.consumergroup }} have had to wait for $for: it rebalances too often, its "
-    "assignments are too large, or it is one of thousands of new groups that do not commit. Its own figures are late, "
-    "and rebalances are missing in them; those of other groups are not affected.",
-    "Find out who runs it and why it rebalances, or exclude it with groups_deny.",
+    "$group uses more than its share of the observer",
+    "The observer has been processing the records of consumer group $group late for $for. The group rebalances too "
+    "often, its assignments are too large, or it is one of thousands of new groups that do not commit. Its data is "
+    "delayed and some of its rebalances are missing; other groups are not affected.",
+    "Find the owner of the group and the cause of its rebalances, or exclude it with groups_deny.",
     Board.AGENT,
 )
 
@@ -115,16 +116,16 @@ ACTS_WRONG = Alert(
     """
     count by (cluster, job) (rebalance_agent_gateway_seats_wrong_groups > 0)
     """,
-    "Gateways of job {{ $labels.job }} have stopped handing seats over",
-    "Gateways of job {{ $labels.job }} that only observe the seats of a group from now on: {{ $value | humanize }}. "
-    "That group rebalanced after each of three handovers in a row, or several times for each of three joint "
-    "admissions. Until the gateway restarts, it rebalances as without seats.",
-    "The gateway's log has the group's name (seats_acts_wrong). Find the cause of its rebalances.",
+    "Gateways of job {{ $labels.job }} no longer act on the seats of a group",
+    "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed. Such a group "
+    "rebalanced after each of three handovers in a row, or several times after each of three joint admissions. Until "
+    "the gateway restarts, the group rebalances as it would without seats.",
+    "The gateway's log names the group (seats_acts_wrong); find the cause of its rebalances.",
     Board.AGENT,
 )
 
 AGENT = RuleGroup(
     "kafka-rebalance-agent",
-    "The agent itself: other alerts depend on its observer.",
+    "The agent itself. All other alerts depend on its observers.",
     (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT, TENANT, ACTS_WRONG),
 )

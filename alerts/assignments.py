@@ -13,8 +13,8 @@ SKEWED = Alert(
       and max by (cluster, consumergroup) (kafka_rebalance_members) > $members
     """,
     "$group has an uneven assignment",
-    "The most loaded member of consumer group $group has had {{ $value | humanize }} times the "
-    "partitions that its strategy promises, for $for.",
+    "For $for, the most loaded member of consumer group $group has had {{ $value | humanize }} times its share of the "
+    "partitions under the group's strategy.",
     "If lag grows, change the assignor; more members may not help.",
 )
 
@@ -23,10 +23,10 @@ IMBALANCED = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_assignment_imbalance_partitions) > $partitions
     """,
-    "$group has a better possible balance",
-    "A member of consumer group $group has had {{ $value | humanize }} partitions more than in the best possible "
-    "assignment, for $for.",
-    "This is not urgent; rebalance-agent whatif shows which assignor is better.",
+    "$group could be balanced better",
+    "For $for, a member of consumer group $group has had {{ $value | humanize }} more partitions than in the best "
+    "possible assignment.",
+    "This is not urgent; rebalance-agent whatif shows which assignor balances better.",
 )
 
 CLUSTERED = Alert(
@@ -34,10 +34,10 @@ CLUSTERED = Alert(
     """
     min by (cluster, consumergroup, topic) (kafka_rebalance_topic_spread_ratio) < $ratio
     """,
-    "{{ $labels.topic }} is on few members of $group",
-    "The partitions of topic {{ $labels.topic }} have been on {{ $value | humanizePercentage }} of the members of "
-    "consumer group $group that could own them, for $for.",
-    "This is not urgent unless the topic lags; then restart one of its owners.",
+    "{{ $labels.topic }} is concentrated on few members of $group",
+    "For $for, the partitions of topic {{ $labels.topic }} have been on only {{ $value | humanizePercentage }} of the "
+    "members of consumer group $group that could own them.",
+    "This is not urgent unless the topic lags; if it does, restart one of its owners.",
 )
 
 ONE_HOST = Alert(
@@ -45,10 +45,11 @@ ONE_HOST = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
     """,
-    "Topics of $group are each on one host",
-    "In consumer group $group, {{ $value | humanizePercentage }} of the topics that several hosts could share have "
-    "each been wholly on one host, for $for. Such a topic is stalled if its host fails, and loads that host alone.",
-    "This is not urgent unless a host is overloaded; shuffled-roundrobin distributes the topics over the hosts.",
+    "Many topics of $group are on one host each",
+    "For $for, {{ $value | humanizePercentage }} of the topics that several hosts of consumer group $group could "
+    "share have each been entirely on one host. If that host fails, the whole topic is stalled; until then, one host "
+    "has the topic's whole load.",
+    "This is not urgent unless a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
 )
 
 EMPTY = Alert(
@@ -64,9 +65,9 @@ EMPTY = Alert(
         and group by (cluster, consumergroup) (delta(kafka_rebalance_group_lag_offsets[$window]) > 0)
     )
     """,
-    "All members of $group are gone",
-    "Consumer group $group has had no members for {{ $value | humanizeDuration }}: its topics have no consumer.",
-    "Start its consumers; if none should run now, name the group in empty_groups_allow.",
+    "$group has lost all its members",
+    "Consumer group $group has had no members for {{ $value | humanizeDuration }}, so it consumes nothing.",
+    "Start its consumers; if the group is empty on purpose, add it to empty_groups_allow.",
 )
 
 STUCK = Alert(
@@ -76,9 +77,9 @@ STUCK = Alert(
       unless max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) > 0
     """,
     "A partition of $group makes no progress",
-    "A partition of consumer group $group has an owner and gets records, but its committed offset has not moved for "
-    "{{ $value | humanizeDuration }}.",
-    "The agent's page names the partition: look at its owner's log, and restart that member.",
+    "A partition of consumer group $group has an owner and receives records, but its committed offset has not moved "
+    "for {{ $value | humanizeDuration }}.",
+    "The agent's page shows the partition; check the log of its owner, and restart that member.",
 )
 
 UNASSIGNED = Alert(
@@ -89,8 +90,8 @@ UNASSIGNED = Alert(
       unless max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) > 0
     """,
     "Some partitions of $group have no owner",
-    "Subscribed partitions of consumer group $group without an owner for $for, while no rebalance runs: "
-    "{{ $value | humanize }}. They are not consumed.",
+    "Consumer group $group has had $count(subscribed partition) without an owner for $for, although no rebalance is "
+    "running. Partitions without an owner are not consumed.",
     "Restart one member, which starts a rebalance; if that does not help, restart the leader.",
 )
 
@@ -100,9 +101,9 @@ COPARTITION = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_copartition_breaks) >= $partitions
     """,
     "$group has co-partitioned topics on different members",
-    "Partition numbers of consumer group $group whose topics have had different owners for $for, although these topics "
-    "are configured as co-partitioned: {{ $value | humanize }}. Joins of these partitions miss records.",
-    "Stop the output of wrong results, and use an assignor that keeps partition numbers together.",
+    "In consumer group $group, equal partition numbers of topics that are configured as co-partitioned have had "
+    "different owners for $for ($count(partition number)). Joins of these partitions miss records.",
+    "Stop the output of wrong results, and use an assignor that gives equal partition numbers to the same member.",
 )
 
 LOST = Alert(
@@ -110,10 +111,10 @@ LOST = Alert(
     """
     round($across by (cluster, consumergroup) (increase(kafka_rebalance_partitions_lost_total[$window]))) >= $partitions
     """,
-    "Members of $group failed with partitions",
-    "Partitions of members of consumer group $group that failed within $window: {{ $value | humanize }}. They were "
-    "stalled until the coordinator removed the members, and records may be read twice.",
-    "Check that the member has returned and does not fail again.",
+    "Members of $group failed while they owned partitions",
+    "Members of consumer group $group that failed in the last $window owned $count(partition). Partitions of a failed "
+    "member are stalled until the coordinator removes it, and some of their records may be read twice.",
+    "Check that the failed members have returned and do not fail again.",
 )
 
 DOUBLY_OWNED = Alert(
@@ -123,10 +124,10 @@ DOUBLY_OWNED = Alert(
       >= $partition_seconds
     """,
     "Partitions of $group had two owners",
-    "Members of consumer group $group that the coordinator had removed still held partitions that others owned, for "
-    "{{ $value | humanize }} partition-seconds. Their reports came in the last $window. Both may have processed "
-    "records of these partitions.",
-    "Find the member with rebalance-agent explain, and look in its log for what stopped it.",
+    "Members of consumer group $group that the coordinator had removed still held partitions that others already "
+    "owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both owners may have "
+    "processed the same records.",
+    "Use rebalance-agent explain to find the member, and check its log for what stalled it.",
 )
 
 EXCESS = Alert(
@@ -137,8 +138,8 @@ EXCESS = Alert(
         > $share * max by (cluster, consumergroup) (kafka_rebalance_partitions)
     """,
     "$group moves more partitions than necessary",
-    "Rebalances of consumer group $group moved {{ $value | humanize }} partitions within $window more "
-    "than an equally good balance needed.",
+    "In the last $window, rebalances of consumer group $group made {{ $value | humanize }} more partition moves than "
+    "an equally good balance needed.",
     "This is not urgent; a sticky assignor avoids these moves.",
 )
 
@@ -148,8 +149,8 @@ IDLE = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_idle_members) >= $members
     """,
     "Members of $group have no partitions",
-    "Members of consumer group $group without a partition for $for: {{ $value | humanize }}. Standbys are not counted.",
-    "Run fewer members, or use an assignor with an even balance.",
+    "Consumer group $group has had $count(member) without a partition for $for. Standbys are not counted.",
+    "Run fewer members, or use an assignor that balances evenly.",
 )
 
 STANDBY = Alert(
@@ -160,8 +161,8 @@ STANDBY = Alert(
       and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
     """,
     "$group has no standby",
-    "Consumer group $group uses a failover assignor and has had {{ $value | humanize }} member for $for. No member "
-    "could take over.",
+    "Consumer group $group uses a failover assignor, but has had only $count(member) for $for, so no standby could "
+    "take over.",
     "Start another member.",
 )
 
@@ -176,9 +177,9 @@ METADATA = Alert(
       > $share
     """,
     "The record of $group is near the size limit",
-    "The record of consumer group $group has {{ $value | humanizePercentage }} of the maximum record size of "
-    "__consumer_offsets. Above the maximum the group can no longer rebalance.",
-    "Raise max.message.bytes of __consumer_offsets before that.",
+    "The coordinator's record of consumer group $group has reached {{ $value | humanizePercentage }} of the maximum "
+    "record size of __consumer_offsets. Above the maximum, the group can no longer rebalance.",
+    "Raise max.message.bytes of __consumer_offsets before that happens.",
 )
 
 ASSIGNMENTS = RuleGroup(

@@ -19,10 +19,10 @@ _HEAD = """\
 
 `make alerts` generates this page from `alerts/`.
 
-Rules for Prometheus (2.42 or newer) on the metrics of the [observer](observe.md) and the [sidecars](sidecar.md). Every
-alert has a runbook, and its text contains the measured value. If an alert has fired: [the first ten
-minutes](after-a-page.md). What fires when, in replays of faults and of a fleet without faults:
-[Alerts, replayed](alert-replays.md). The [glossary](glossary.md) explains words such as *lower bound*.
+These are rules for Prometheus (2.42 or newer) on the metrics of the [observer](observe.md) and the
+[sidecars](sidecar.md). Every alert has a runbook, and its text contains the measured value. If an alert has fired,
+start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire when,
+in replays of faults and of fleets without faults. The [glossary](glossary.md) explains terms such as *lower bound*.
 
 ## Load them
 
@@ -38,15 +38,15 @@ minutes](after-a-page.md). What fires when, in replays of faults and of a fleet 
          - targets: [observer:29308]
    ```
 
-   Scrape at least once a minute: the shortest rates use five minutes.
+   Scrape at least once a minute, because the shortest windows are five minutes.
 
-2. Add the [inhibition rules](#what-silences-what) of `alerts/alertmanager/inhibit.yaml` to Alertmanager's configuration
-   (0.22 or newer), beside the [routes](#route-them).
+2. Add the [inhibition rules](#inhibition) of `alerts/alertmanager/inhibit.yaml` and the [routes](#route-them) to the
+   configuration of Alertmanager (0.22 or newer).
 
-3. Set the addresses of the alerts' links ([below](#where-links-lead)). The default addresses do not work.
+3. Set the addresses for the [links in alerts](#links-in-alerts). The default addresses do not work.
 
-`promtool check rules rules/*.rules.yaml` validates the files. The ratios over six hours and three days need most of
-Prometheus' time: with thousands of groups, set `shared.interval` to `1m`.
+`promtool check rules rules/*.rules.yaml` validates the files. The ratios over six hours and three days are the most
+expensive rules: with thousands of groups, set `shared.interval` to `1m`.
 
 ## Route them
 
@@ -69,13 +69,13 @@ receivers:
   - name: nobody
 ```
 
-If group names start with the name of a team or application, route by it: `matchers: [consumergroup=~"orders-.*"]`.
-Route groups without an owner to `nobody` in the same way.
+If group names start with the name of a team or application, you can route by that prefix:
+`matchers: [consumergroup=~"orders-.*"]`. Route groups that no team owns to `nobody` in the same way.
 
 ## Change thresholds
 
-[`alerts/values.yaml`](../alerts/values.yaml) contains every number, with its reason. Write a file with your different
-values, and render the rules with it in a checkout of this repository:
+[`alerts/values.yaml`](../alerts/values.yaml) contains every threshold, with the reason for it. Write the values that
+you want to change to a file, and render the rules with it in a checkout of this repository:
 
 ```yaml
 # mine.yaml
@@ -92,36 +92,37 @@ alerts:
 python -m alerts --values mine.yaml --out my-rules
 ```
 
-An unknown name, or a text instead of a number, is an error that lists the valid names. `--placeholders` keeps
-`${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
+An unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`,
+the rules contain `${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
 
 With [several observers](high-availability.md), set `shared.across`: `sum` (the default) if replicas share the groups,
-`max` if independent observers each watch all groups, or if two jobs of Prometheus scrape the same observer.
+`max` if independent observers each observe all groups, or if two Prometheus jobs scrape the same observer.
 
 With several Kafka clusters in one Prometheus, set a different `cluster_name` for each cluster, and the same one in all
-observers, sidecars and gateways of a cluster. This label separates groups with the same name, limits inhibition to one
-cluster, and makes `RebalanceAgentDown` fire for each cluster without an observer.
+observers, sidecars and gateways of that cluster. The label `cluster` then separates groups with the same name, limits
+inhibition to one cluster, and makes `RebalanceAgentDown` fire for each cluster without an observer.
 
-## Where links lead
+## Links in alerts
 
-Set both addresses to your own. An alert's `dashboard_url` is `shared.dashboards` and the board's path; its
-`runbook_url` is `shared.runbooks` and `ALERT.md`. Copy `alerts/runbooks/` to the second address, or use the address of
-this folder in your copy of the repository.
+Set two addresses. `shared.dashboards` is the address of Grafana: an alert's `dashboard_url` is this address followed by
+the board's path. `shared.runbooks` is the address of a copy of `alerts/runbooks/`, or of this folder in your copy of
+the repository: an alert's `runbook_url` is this address followed by `ALERT.md`.
 
-In the Helm chart both are under `monitoring.prometheusRule.shared`. For other templates, use the output of
+In the Helm chart, both are under `monitoring.prometheusRule.shared`. For other templates, use the output of
 `--placeholders`, which contains `${shared.dashboards}` and `${shared.runbooks}`.
 """
 
 _LEFT_OUT = """\
-## What has no alert
+## Conditions without an alert
 
-Values that need more context are only on the boards:
+Values that need more context to interpret are only on the boards:
 
-- Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are too late
-  (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery both occur in every rebalance, and the
-  acceptable number depends on the application. Use a rule like the one below if they are a problem.
+- Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are rejected because
+  they are too late (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery, both occur in every
+  rebalance, and how many are acceptable depends on the application. If they are a problem, use a rule like the one
+  below.
 - Skew by lag and by rate. If one partition has most of the load, the best possible value can be far above 1.
-- A missing observer, if several share the groups: the others take over its groups. Use `up`.
+- One missing observer of several that share the groups: the others take over its groups. Use `up`.
 
 ```promql
 round(sum by (cluster, consumergroup) (
@@ -132,7 +133,7 @@ round(sum by (cluster, consumergroup) (
 
 
 def alerts_page(values: Values) -> str:
-    """Return the page: loading, routing, thresholds, each alert with its values, recording rules, inhibition."""
+    """Return the page: loading, routing, thresholds, each alert with its values, recording rules and inhibition."""
     parts = [_HEAD, f"## All alerts\n\n{_overview(values)}"]
     recordings = []
     for group in GROUPS:
@@ -141,12 +142,12 @@ def alerts_page(values: Values) -> str:
         if alerts := [rule for rule in written if "alert" in rule]:
             parts.append(f"## {_heading(group)}\n\n{group.about}")
             parts += [_alert(rule, values) for rule in alerts]
-    parts.append(f"## Which stall fires what, and when\n\n{stall_times()}")
+    parts.append(f"## When stalls fire alerts\n\n{stall_times()}")
     parts.append(_LEFT_OUT)
-    parts.append("## Recording rules\n\nThe alerts use these series; you can use them in your own boards.")
+    parts.append("## Recording rules\n\nThe alerts use these series; your own boards can use them, too.")
     parts += [f"`{rule['record']}`\n\n```promql\n{rule['expr']}\n```" for rule in recordings]
-    parts.append(f"## What silences what\n\n{_inhibition()}")
-    parts.append(f"## Values for all\n\n{_shared(values)}")
+    parts.append(f"## Inhibition\n\n{_inhibition()}")
+    parts.append(f"## Shared values\n\n{_shared(values)}")
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -167,8 +168,13 @@ def _overview(values: Values) -> str:
 
 
 def _plain(summary: str) -> str:
-    """Return a summary with words instead of Prometheus' templates."""
-    named = {"$group": "a group", "{{ $labels.topic }}": "A topic", "Observer {{ $labels.instance }}": "An observer"}
+    """Return a summary with words instead of Prometheus' templates, as a title."""
+    named = {
+        "$group": "a group",
+        "{{ $labels.topic }}": "a topic",
+        "Observer {{ $labels.instance }}": "an observer",
+        "of job {{ $labels.job }} ": "",
+    }
     for label, words in named.items():
         summary = summary.replace(label, words)
     return summary[0].upper() + summary[1:]
@@ -177,6 +183,7 @@ def _plain(summary: str) -> str:
 def _readable(description: str) -> str:
     """Return a description with the names of labels and values instead of Prometheus' templates."""
     without = re.sub(r"\{\{ with .*?\{\{ end \}\}", "", description)
+    without = re.sub(r"\{\{ if [^}]*\}\}(.*?)\{\{ end \}\}", r"\1", without)
     return re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}", r"*\1*", without)
 
 

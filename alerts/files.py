@@ -26,7 +26,7 @@ def rule_files(values: Values, *, placeholders: bool = False) -> dict[Path, str]
         )
         for group in GROUPS
     }
-    about = "Inhibition rules: copy them to the same key of alertmanager.yml."
+    about = "Inhibition rules: copy them into alertmanager.yml, under the same key."
     return files | {Path("alertmanager/inhibit.yaml"): to_yaml({"inhibit_rules": inhibit_rules()}, about)}
 
 

@@ -10,7 +10,7 @@ _GROUP = ["cluster", "consumergroup"]
 
 
 def inhibit_rules() -> list[dict[str, Any]]:
-    """Return the rules. A label in ``equal`` that neither alert has counts as equal."""
+    """Return the rules. A label in ``equal`` that both alerts lack counts as equal."""
     return [
         _rule(
             ['alertname="RebalanceAgentDown"'],

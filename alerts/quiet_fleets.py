@@ -1,4 +1,4 @@
-"""The section of ``docs/alert-replays.md`` on fleets in which nothing fails."""
+"""The section of ``docs/alert-replays.md`` about fleets in which nothing fails."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ __all__ = ["quiet_fleets"]
 _HEAD = """\
 ## Quiet fleets
 
-In these fleets nothing fails. Groups are deployed about twice a working day, half of them follow the load by
-autoscaling, all nodes are drained one after the other, and three brokers restart one after the other. No alert pages
-for that, or `tests/slow/alerts/test_quiet_fleet.py` fails.
+In these fleets nothing fails. Groups are deployed about twice per working day, half of them are autoscaled with the
+load, all nodes are drained one after the other, and three brokers restart one after the other. If an alert pages for
+any of that, `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
   KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
-  and groups that run for two and a half hours each night and are named in `empty_groups_allow`. In half of the groups
-  whose kind allows it, members report. A group with 20 rebalances or more has a baseline of its own.
-- **A deploy** replaces all members, one after the other or (in 15 % of the groups) together. The successor comes first
-  or last.
-- **A drain** of a node evicts all its pods at the same time. They start again on other nodes 5 to 25 s later.
-- **A restart of a broker** moves coordinators. The next coordinator reads the groups from `__consumer_offsets`,
-  without a rebalance. But in every third classic group the clients set `client.rack`: its leader rejoins when the
-  broker stops, and when it returns.
+  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. In half of the groups
+  of each kind that allows it, members report. A group with 20 rebalances or more has its own baseline.
+- **A deploy** replaces all members, one after the other or (in 15 % of the groups) all at once. The new member starts
+  before or after the old one stops.
+- **A node drain** evicts all pods of the node at the same time. They start again on other nodes 5 to 25 s later.
+- **A broker restart** moves coordinators. The new coordinator reads the groups from `__consumer_offsets`, without a
+  rebalance. But in every third classic group the clients set `client.rack`; the leader of such a group rejoins when the
+  broker stops and when it returns.
 
-Left out: lag, commits, subscriptions by regular expression, Kafka Streams on the classic protocol, the gateway's
-reports, and rebalances that a change of the coordinator aborts.
+Not covered: lag, commits, subscriptions by regular expression, Kafka Streams on the classic protocol, the gateway's
+reports, and rebalances that are aborted by a change of the coordinator.
 
-*sent*: in how many groups the alert was a ticket. *times*, *median* and *longest*: how often and how long it fired."""
+*sent*: number of groups for which the alert created a ticket. *times*, *median* and *longest*: how often and for how
+long it fired."""
 
 _PLANTED = """\
-Among these groups, {count} of the faults of the first table are planted in groups of their own, one every 20 minutes,
-so that several run at the same time. Each fires its alert once, within its `for` and a minute, and causes at most one
-notification for a pager or a ticket at each moment."""
+Among these groups, {count} of the faults in the first table are injected, each into a separate group, one every 20
+minutes, so that several are active at the same time. Each fires its alert once, at most a minute after its `for`, and
+causes at most one page or ticket at any time."""
 
 _WHY = {
-    "KafkaGroupEagerLargeGroup": "autoscaling brings a group under `range` to 20 members.",
+    "KafkaGroupEagerLargeGroup": "autoscaling grows a group that uses `range` to 20 members.",
     "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
-    "KafkaGroupRebalanceStorm": """a deploy, with two rebalances for each member, and a scaling step, drain or restart
-  of a broker in the same 15 minutes. It is not sent if the deploy is recognised.""",
-    "KafkaGroupRolloutInProgress": "the deploys and drains themselves; it is never sent.",
-    "KafkaGroupStallBudgetBurnPossible": """restarts of static members, which return without a rebalance. Here they do
-  not commit, so nothing shows when they worked again, and the upper bound of the next rebalance begins with the
-  restart.""",
-    "KafkaGroupStalled": """autoscaling ended one of two static members, which send no LeaveGroup: its half of the
-  partitions were stalled until its session ended, 45 s later.""",
-    "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of a topic to one of two members, and those of the
-  other topic to the other member.""",
+    "KafkaGroupRebalanceStorm": """a deploy with two rebalances per member coincides with a scaling step, a node drain
+  or a broker restart within 15 minutes. It is not sent if the deploy is detected.""",
+    "KafkaGroupRolloutInProgress": "this alert reports the deploys and drains themselves; it is never sent.",
+    "KafkaGroupStallBudgetBurnPossible": """static members restart and return without a rebalance. Here they do not
+  commit, so nothing shows when they resumed, and the upper bound of the next rebalance begins at the restart.""",
+    "KafkaGroupStalled": """autoscaling stopped one of two static members. Static members send no LeaveGroup, so half of
+  the partitions were stalled until its session ended, 45 s later.""",
+    "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of one topic to one of two members, and all
+  partitions of the other topic to the other member.""",
 }
 """Alert -> why it fires in groups without a fault."""
 
 
 def quiet_fleets(day: list[dict[str, Any]], week: list[dict[str, Any]], severity: dict[str, str]) -> list[str]:
-    """Return the paragraphs; ``severity`` of each alert by name.
+    """Return the paragraphs. ``severity``: alert name -> severity.
 
     Raises:
-        KeyError: an alert fired for which this page has no explanation.
+        KeyError: an alert fired that ``_WHY`` does not explain.
     """
     parts = [_HEAD]
     for name, (size, *rows) in (("A day", day), ("A week", week)):

@@ -1,4 +1,4 @@
-"""Alerts on rebalances that do not end, are too frequent, or fail."""
+"""Alerts on rebalances that do not end, are too frequent, fail, or are about to happen."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ STUCK = Alert(
         or 0 * max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) + $timeout_seconds
       )
     """,
-    "Rebalance of $group is stuck",
-    "The rebalance of consumer group $group has run for {{ $value | humanizeDuration }}, longer than "
-    "the rebalance timeout of its members. It will not end without action.",
-    "Restart the member that has not rejoined; most likely the slowest member of earlier rebalances, see the board.",
+    "A rebalance of $group is stuck",
+    "A rebalance of consumer group $group has been running for {{ $value | humanizeDuration }}, longer than the "
+    "rebalance timeout of its members. It will not end without action.",
+    "Restart the member that has not rejoined; it is most likely the slowest member of earlier rebalances (see the "
+    "board).",
 )
 
 SLOW = Alert(
@@ -26,10 +27,10 @@ SLOW = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) > $seconds
     """,
-    "Rebalance of $group is slow",
-    "The rebalance of consumer group $group has run for {{ $value | humanizeDuration }}. Under an "
-    "eager assignor the group consumes nothing during that time.",
-    "If no deploy is running, check the slowest member of earlier rebalances, see the board.",
+    "A rebalance of $group is slow",
+    "A rebalance of consumer group $group has been running for {{ $value | humanizeDuration }}. Under an eager "
+    "assignor, the group consumes nothing until the rebalance ends.",
+    "If no deploy is running, check the slowest member of earlier rebalances (see the board).",
 )
 
 FAILED = Alert(
@@ -44,7 +45,7 @@ FAILED = Alert(
     )) >= $aborted
     """,
     "Rebalances of $group fail",
-    "Failed rebalances of consumer group $group within $window: {{ $value | humanize }} ({{ $labels.reason }}).",
+    "Consumer group $group had $count(failed rebalance) in the last $window (reason: {{ $labels.reason }}).",
     "For assign_error, return to the previous assignor; for aborted, stop members that crash while they join.",
 )
 
@@ -56,8 +57,8 @@ STORM = Alert(
         > $per_member * max by (cluster, consumergroup) (max_over_time(kafka_rebalance_members[$window]))
     """,
     "$group rebalances too often",
-    "Consumer group $group rebalanced {{ $value | humanize }} times within $window, more than "
-    "$per_member times for each member, without a detected deploy.",
+    "Consumer group $group rebalanced {{ $value | humanize }} times in the last $window, more than $per_member times "
+    "per member, and no deploy was detected.",
     "Find the most frequent trigger on the board, and stop the member that causes it.",
 )
 
@@ -86,10 +87,9 @@ NOOP = Alert(
         max by (cluster, consumergroup) (max_over_time(kafka_rebalance_rollout_in_progress[$window])) == 1
       )
     """,
-    "$group rebalances without changes",
-    "{{ $value | humanize }} rebalances of consumer group $group within $window moved no partition. "
-    "Each of them caused a stall.",
-    "Find the member that starts them with rebalance-agent explain, and check what it does at these times.",
+    "Rebalances of $group change nothing",
+    "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
+    "Use rebalance-agent explain to find the member that starts them, and check what it does at these times.",
 )
 
 ROLLOUT = Alert(
@@ -98,7 +98,7 @@ ROLLOUT = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_rollout_in_progress) == 1
     """,
     "$group is being deployed",
-    "The members of consumer group $group are being replaced one after the other, and nothing fails.",
+    "The members of consumer group $group are being replaced one after the other, without failures.",
     "No action is needed; this alert only inhibits the alert on storms.",
 )
 
@@ -108,9 +108,9 @@ FLAPPING = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_flapping_members) >= $members
     """,
     "Members of $group leave and return repeatedly",
-    "Members of consumer group $group that leave and return repeatedly: {{ $value | humanize }}. Each leave and each "
-    "return is a rebalance.",
-    "Stop the members in the output of rebalance-agent explain, and find out why they leave.",
+    "Consumer group $group has $count(flapping member). Each time a flapping member leaves or returns, the group "
+    "rebalances.",
+    "Stop the members that rebalance-agent explain names, and find out why they leave.",
 )
 
 NEAR_POLL_LIMIT = Alert(
@@ -122,9 +122,9 @@ NEAR_POLL_LIMIT = Alert(
     ) > $ratio * min by (cluster, consumergroup, client_id, host) (kafka_rebalance_member_client_poll_limit_seconds)
     """,
     "A member of $group calls poll() too rarely",
-    "A member of consumer group $group has not called poll() for {{ $value | humanizeDuration }}, more than "
-    "$ratio of its max.poll.interval.ms. At that limit it leaves the group, which rebalances.",
-    "Find out on its host what it processes for so long; the labels client_id and host name it.",
+    "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}, more than $ratio "
+    "times its max.poll.interval.ms. If that interval passes, the member leaves the group, which then rebalances.",
+    "Find out what it processes for so long; the labels client_id and host identify the member.",
     Board.MEMBERS,
 )
 
@@ -135,13 +135,13 @@ EAGER = Alert(
       and on (cluster, consumergroup) kafka_rebalance_group_info{rebalance_protocol="eager"} == 1
     """,
     "$group is large and uses an eager assignor",
-    "Consumer group $group has {{ $value | humanize }} members under an eager assignor: each rebalance "
-    "stops all of them.",
-    "Plan a cooperative assignor; until then deploy many members at the same time.",
+    "Consumer group $group has {{ $value | humanize }} members and an eager assignor, so each rebalance stops all of "
+    "them.",
+    "Plan the change to a cooperative assignor; until then, restart many members at the same time in deploys.",
 )
 
 REBALANCES = RuleGroup(
     "kafka-rebalance-rebalances",
-    "Rebalances that do not end, are too frequent, fail, or are near.",
+    "Rebalances that do not end, are too frequent, fail, or are about to happen.",
     (STUCK, SLOW, FAILED, STORM, NOOP, ROLLOUT, FLAPPING, NEAR_POLL_LIMIT, EAGER),
 )

@@ -1,4 +1,4 @@
-"""Recording rules for expressions that several alerts use or that are expensive: one series for each group."""
+"""Recording rules, one series per group, for expressions that are expensive or that several alerts use."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from alerts.rule import Recording, RuleGroup
 __all__ = ["RECORDINGS", "STALLED_RATIO", "STALLED_RATIO_UPPER"]
 
 STALLED_RATIO = "cluster_consumergroup:kafka_rebalance_stalled_partitions:ratio"
-"""The stalled share of a group's partition-seconds in a window. Time before the group existed counts as good, so that
-the first stall of a new group does not use up the budget of a month."""
+"""The stalled share of a group's partition-seconds in a window. Time before the group existed counts as time without a
+stall, so that the first stall of a new group does not use up a month's budget."""
 
 STALLED_RATIO_UPPER = "cluster_consumergroup:kafka_rebalance_stalled_partitions_upper:ratio"
-"""The same of the upper bounds. At most 1: bounds of rebalances that follow each other may overlap."""
+"""The same for upper bounds. Capped at 1, because the bounds of consecutive rebalances may overlap."""
 
 _STALLED = """
     $across by (cluster, consumergroup) (increase(kafka_rebalance_stalled_partition_seconds_total[$window]))

@@ -16,14 +16,19 @@ _NAME = re.compile(r"\$([a-z_]+)")
 _PROMETHEUS = ("labels", "value")
 """Names of Prometheus' own templates."""
 
+_COUNT = re.compile(r"\$count\(([^)]+)\)")
+_COUNTED = r"{{ $value | humanize }} \1{{ if ne $value 1.0 }}s{{ end }}"
+"""``$count(noun)``, and Prometheus' template for it: ``1 member``, ``2 members``."""
+
 _GROUP_LABELS = "var-cluster={{ $labels.cluster | urlquery }}&var-consumergroup={{ $labels.consumergroup | urlquery }}"
 
 
 def rules(group: RuleGroup, values: Values, *, placeholders: bool = False) -> dict[str, Any]:
     """Return a rule file in Prometheus' format.
 
-    With ``placeholders``, each value that a chart can set is ``${ALERT.PARAMETER}`` or ``${shared.PARAMETER}``, to be
-    replaced as text. Windows are never placeholders, because names of recording rules contain them.
+    With ``placeholders``, each value that a chart can set is written as ``${ALERT.PARAMETER}`` or
+    ``${shared.PARAMETER}``, to be replaced as text. Windows are never placeholders, because the names of recording
+    rules contain them.
     """
     written: dict[str, dict[str, Any]] = {}
     for rule in group.rules:
@@ -31,7 +36,7 @@ def rules(group: RuleGroup, values: Values, *, placeholders: bool = False) -> di
             written[rule.name] = _alert(rule, values, placeholders=placeholders)
         else:
             recording = _recording(rule, values, placeholders=placeholders)
-            written[recording["record"]] = recording  # the same window of two alerts is one rule
+            written[recording["record"]] = recording  # two alerts with the same window share one rule
     interval = str(values.shared["interval"])
     return {"groups": [{"name": group.name, "interval": interval, "rules": list(written.values())}]}
 
@@ -64,7 +69,7 @@ def _recording(recording: Recording, values: Values, *, placeholders: bool) -> d
 
 
 def _known(name: str, own: Mapping[str, Value], values: Values, *, placeholders: bool) -> dict[str, str]:
-    """Return the values of each ``$name``: the group, shared values, the alert's values, each duration in seconds."""
+    """Return the value of each ``$name``: the group, shared values, the alert's values, and durations in seconds."""
     known = {"group": "{{ $labels.consumergroup }}"}
     for place, chosen in (("shared", values.shared), (name, own)):
         for key, value in chosen.items():
@@ -79,4 +84,4 @@ def _filled(template: str, known: Mapping[str, str]) -> str:
     def put(found: re.Match[str]) -> str:
         return found[0] if found[1] in _PROMETHEUS else known[found[1]]
 
-    return _NAME.sub(put, dedent(template).strip())
+    return _NAME.sub(put, _COUNT.sub(_COUNTED, dedent(template).strip()))

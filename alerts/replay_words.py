@@ -1,4 +1,4 @@
-"""Words and numbers on the page of replays."""
+"""Formats words and numbers for ``docs/alert-replays.md``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["duration", "receivers", "short"]
 
 
 def receivers(sent: dict[str, list[str]], fired: list[str]) -> str:
-    """Return what each receiver got, and in italics those of ``fired`` that none got."""
+    """Return what each receiver was sent, and in italics the alerts in ``fired`` that were sent to none."""
     words = {"pager": "page", "tickets": "ticket"}
     parts = [f"{words[receiver]}: {', '.join(map(short, alerts))}" for receiver, alerts in sent.items()]
     received = {alert for alerts in sent.values() for alert in alerts}
@@ -16,7 +16,7 @@ def receivers(sent: dict[str, list[str]], fired: list[str]) -> str:
 
 
 def short(alert: str) -> str:
-    """Return the alert's name without the prefix of alerts on groups."""
+    """Return the alert's name without the prefix of group alerts."""
     return alert.removeprefix("KafkaGroup")
 
 

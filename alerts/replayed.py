@@ -24,26 +24,26 @@ _HEAD = """\
 
 `make alerts` generates this page from the results of tests.
 
-The series are those that an observer and the sidecars export: simulated coordinators and members, the real tracker,
-and the committed [rules](alerts.md) in promtool, with the default values. Scrapes are 15 or 30 s apart and evaluations
-30 s. A real Alertmanager with the documented [routes](alerts.md#route-them) and
-[inhibition](alerts.md#what-silences-what) determines what is sent. `tests/alerts/test_replay.py` fails if
+Coordinators and members are simulated. The real tracker turns their records and reports into the series that an
+observer and the sidecars export, and promtool evaluates the committed [rules](alerts.md) with the default values.
+Scrapes are 15 or 30 s apart, evaluations 30 s. A real Alertmanager with the documented [routes](alerts.md#route-them)
+and [inhibition](alerts.md#inhibition) determines what is sent. `tests/alerts/test_replay.py` fails if
 
-- an alert fires more than a minute after its condition holds and its `for` is over, or twice, or before the fault;
-- it still fires a minute after the fault is over and its window and `keep_firing_for` have passed;
-- one fault causes more than one notification for a pager or a ticket at the same time;
+- an alert fires before the fault, fires twice, or fires more than a minute after its condition has held for its `for`;
+- it is still firing a minute after the fault has ended and its window and `keep_firing_for` have passed;
+- one fault causes more than one page or ticket at the same time;
 - a normal deploy, or a topic that grows, causes a page or a ticket."""
 
 _FAULTS = """\
 ## One fault for each alert
 
-*after*: from the beginning of the fault to the alert. *lasts*: how long it fires. *sent*: what a pager or a ticket
-shows in all, and in italics what fires without being sent."""
+*after*: time from the beginning of the fault to the alert. *lasts*: how long the alert fires. *sent*: all alerts that
+are sent as a page or a ticket, and in italics those that fire without being sent."""
 
 _BAD = """\
 ## Two bad groups
 
-For an hour, in groups of three members and 12 partitions."""
+Each fault lasts for an hour, in a group of three members and 12 partitions."""
 
 
 def replays_page(values: Values) -> str:
@@ -73,7 +73,7 @@ def _faults(rows: list[dict[str, Any]]) -> str:
 
 
 def _fired(fired: dict[str, list[int]], severity: dict[str, str]) -> str:
-    lines = ["| alert | severity | after | times | in all |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| alert | severity | after | times | in total |", "| --- | --- | --- | --- | --- |"]
     lines += [
         f"| `{alert}` | {severity[alert]} | {duration(after)} | {times} | {duration(lasted)} |"
         for alert, (after, times, lasted) in fired.items()

@@ -21,11 +21,12 @@ class Board(StrEnum):
 class Alert:
     """One alert.
 
-    ``expression`` is PromQL. ``summary`` and ``description`` are Prometheus' templates: ``$labels`` and ``$value``
-    remain, ``$group`` is the group's name, any other ``$name`` is this alert's value, a shared one, or
-    ``<window>_seconds`` of either. ``todo``: the first action, a sentence that follows the description. Its commands
-    must not contain the group's name: clients choose names, and people paste commands.
-    ``board``: the board of the alert's link; a board of groups opens at the alert's group.
+    ``expression`` is PromQL. ``summary`` and ``description`` are Prometheus' templates: ``$labels`` and ``$value`` are
+    left to Prometheus, ``$group`` is the group's name, and ``$count(noun)`` is the value with the noun in the singular
+    or plural. Any other ``$name`` is a value of this alert, a shared value, or ``<window>_seconds`` of either.
+    ``todo``: the first action, a sentence that follows the description. Its commands must not contain the group's name,
+    because clients choose names and people paste commands.
+    ``board``: the board that the alert links to; boards of groups open with the alert's group.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording rule, ``level:metric:operations``. Its ``$window`` is the duration ``key`` of the alert ``of``."""
+    """A recording rule, ``level:metric:operations``. ``$window`` is the value ``key`` of the alert ``of``."""
 
     record: str
     expression: str
@@ -48,7 +49,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class RuleGroup:
-    """The rules of one file, in evaluation order. ``about``: a sentence for the file and the documentation."""
+    """The rules of one file, in evaluation order. ``about``: a sentence for the file's header and the documentation."""
 
     name: str
     about: str

@@ -1,4 +1,4 @@
-"""Renders the table of ``docs/alerts.md``: which length of a stall fires which alert after how many seconds.
+"""Renders the tables of ``docs/alerts.md`` with the alerts that a stall fires, by its length, and their delay.
 
 ``stall_times.json`` has the times. ``tests/alerts/test_stall_times.py`` writes it after promtool has confirmed them.
 """
@@ -16,23 +16,23 @@ _FILE = Path(__file__).with_suffix(".json")
 
 _CASES = {
     "SYNC": "**Members do not report, and the stall is certain**: all have rejoined, and the leader assigns slowly.",
-    "REPORTED": "**Members report** (by a sidecar or a gateway): the others wait for one member that rejoins late.",
+    "REPORTED": "**Members report** (to a sidecar or gateway): the others wait for one member that rejoins late.",
     "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions are "
-    "stalled. The age of the rebalance fires, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
+    "stalled. Alerts on the age of the rebalance fire, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
 }
 _INTRODUCTION = """\
-From the beginning of the stall to the alert, in seconds, for an eager group of 4 members and 12 partitions, with the
-default values. Two numbers are the shortest and the longest time: it depends on when the stall begins between two
-scrapes and two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires,
-`KafkaGroupRebalanceSlow` is inhibited.
+The tables show the seconds from the beginning of the stall to the alert, for an eager group of 4 members and 12
+partitions, with the default values. Two numbers are the shortest and the longest time; the time depends on when the
+stall begins between scrapes and evaluations. *or none*: the stall may end before the alert fires. While
+`KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is inhibited.
 
-Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide. In Prometheus they do not: an
-alert fires at most 1.2 s plus one scrape interval plus one evaluation interval after the limit is reached. A stall that
-ends less than 1.2 s after reaching the limit is counted when its rebalance settles, usually 5 s later."""
+Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide; in Prometheus they do not,
+and an alert fires at most 1.2 s, plus one scrape interval and one evaluation interval, after the limit is reached. A
+stall that ends less than 1.2 s after reaching the limit is counted when its rebalance settles, usually 5 s later."""
 
 
 def stall_times() -> str:
-    """Return the tables, one for each kind of stall."""
+    """Return the introduction, and one table for each kind of stall."""
     rows: list[Mapping[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
     return "\n\n".join([_INTRODUCTION, *(f"{about}\n\n{_table(rows, case)}" for case, about in _CASES.items())])
 

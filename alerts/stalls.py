@@ -1,6 +1,6 @@
 """Alerts on stalls: how long partitions are stalled in rebalances.
 
-All of them use the lower bounds of stalls, the time in which partitions were certainly stalled, except for one warning.
+All but one use the lower bounds of stalls: the time for which partitions were certainly stalled.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
         ) > 0
         """,
         summary,
-        "At least half of the partitions of consumer group $group (or another share, by the setting stall_limits) "
-        f"were certainly stalled for longer than the {limit} limit. In the last $window they were stalled for about "
+        "At least half of the partitions of consumer group $group (or the share set in stall_limits) were "
+        f"certainly stalled for longer than the {limit} limit. In the last $window, they were stalled for about "
         "{{ $value | humanizeDuration }}.",
         todo,
     )
@@ -32,14 +32,14 @@ STALLED = (
         "KafkaGroupStalled",
         "warning",
         "$group was stalled",
-        "Run rebalance-agent explain: it names the phase and the member that took the time.",
+        "Run rebalance-agent explain; it shows which phase and which member took the time.",
     ),
     _stalled(
         "KafkaGroupStalledLong",
         "critical",
         "$group was stalled for a long time",
         "If it is still stalled, restart the member that rebalance-agent watch shows as missing or slow; in the sync "
-        "phase that is the leader.",
+        "phase, that is the leader.",
     ),
 )
 
@@ -51,10 +51,9 @@ def _burn(pace: str, todo: str) -> Alert:
         {STALLED_RATIO}$long > $factor * (1 - $slo)
           and {STALLED_RATIO}$short > $factor * (1 - $slo)
         """,
-        "$group uses up its stall budget",
-        "In the last $long the partitions of consumer group $group were stalled for "
-        "{{ $value | humanizePercentage }} of the time, more than $factor times as much as the "
-        "objective of $slo allows.",
+        "$group is using up its stall budget",
+        "In the last $long, the partitions of consumer group $group were stalled for "
+        "{{ $value | humanizePercentage }} of the time: a burn rate of more than $factor for the objective of $slo.",
         todo,
     )
 
@@ -62,11 +61,11 @@ def _burn(pace: str, todo: str) -> Alert:
 BURNS = (
     _burn(
         "Fast",
-        "Check whether one long rebalance is running or many follow each other, and use the runbook of a stuck "
-        "rebalance or of a storm.",
+        "Check whether one long rebalance is running or many short ones follow each other, and use the runbook for a "
+        "stuck rebalance or for a storm.",
     ),
-    _burn("Medium", "Find the most frequent trigger in that time, and remove its cause."),
-    _burn("Slow", "During working hours, find the trigger with the highest cost, and plan its removal."),
+    _burn("Medium", "Find the most frequent trigger in that period, and remove its cause."),
+    _burn("Slow", "During working hours, find the most expensive trigger, and plan to remove its cause."),
 )
 
 POSSIBLE = Alert(
@@ -76,11 +75,11 @@ POSSIBLE = Alert(
       and {STALLED_RATIO_UPPER}$short > $factor * (1 - $slo)
       unless {STALLED_RATIO}$long > $factor * (1 - $slo)
     """,
-    "$group may use up its stall budget",
-    "In the last $long the partitions of consumer group $group may have been stalled for up to "
-    "{{ $value | humanizePercentage }} of the time (upper bound), more than $factor times as much as the objective of "
-    "$slo allows. The lower bound is within that limit.",
-    "Use rebalance-agent explain to compare the two bounds, and check the lag of the group's partitions.",
+    "$group may be using up its stall budget",
+    "In the last $long, the partitions of consumer group $group may have been stalled for up to "
+    "{{ $value | humanizePercentage }} of the time (upper bound): a burn rate of more than $factor for the objective "
+    "of $slo. For the lower bound, the burn rate is below that.",
+    "Compare the two bounds in the output of rebalance-agent explain, and check the lag of the group's partitions.",
 )
 
 BASELINE = Alert(
@@ -90,14 +89,14 @@ BASELINE = Alert(
       and cluster_consumergroup:kafka_rebalance_stall_seconds:mean$window
         > $factor * max by (cluster, consumergroup) (kafka_rebalance_stall_baseline_seconds{percentile="p95"})
     """,
-    "Stalls of $group are far from normal",
-    "Rebalances of consumer group $group stalled it for {{ $value | humanizeDuration }} on average in "
-    "the last $window: more than $factor times the normal 95th percentile at this hour of the week.",
-    "Compare with the last deploys of the group and of the services that it calls.",
+    "Stalls of $group are much longer than normal",
+    "In the last $window, rebalances stalled consumer group $group for {{ $value | humanizeDuration }} on average, "
+    "more than $factor times the normal 95th percentile for this hour of the week.",
+    "Check the last deploys of the group and of the services that it calls.",
 )
 
-# Rounded: sums of many members' equal buckets may differ in the last digit, depending on the order of addition, and
-# then the highest bucket would seem to contain the slowest callback.
+# Rounded: equal buckets, summed over many members, may differ in the last digit (it depends on the order of addition);
+# the slowest callback would then seem to be in the highest bucket.
 CALLBACK = Alert(
     "KafkaGroupRevokeCallbackSlow",
     """
@@ -108,15 +107,15 @@ CALLBACK = Alert(
       0.001
     )) > $seconds
     """,
-    "A member of $group revokes partitions slowly",
-    "A revoked callback in consumer group $group took more than $seconds s, and up to "
-    "{{ $value | humanizeDuration }}: the whole group waits for it.",
-    "Restart the member if it hangs; otherwise move work out of the callback.",
+    "A revoked callback of $group is slow",
+    "A revoked callback in consumer group $group took more than $seconds s, and at most "
+    "{{ $value | humanizeDuration }}. The whole group waits for it.",
+    "Restart the member if it hangs; otherwise, move work out of the callback.",
     Board.MEMBERS,
 )
 
 STALLS = RuleGroup(
     "kafka-rebalance-stalls",
-    "Stalls: how long partitions are stalled in rebalances.",
+    "Stalls: partitions that are not consumed during rebalances.",
     (*STALLED, *BURNS, POSSIBLE, BASELINE, CALLBACK),
 )

@@ -1,4 +1,4 @@
-"""Writes readable YAML: keys in the given order, expressions in several lines."""
+"""Writes readable YAML: keys in the given order, expressions on several lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HEAD = "# Generated from alerts/ by `make alerts`.\n"
 
 
 class _Dumper(yaml.SafeDumper):
-    """Indents lists, and keeps lines of text."""
+    """Indents lists, and keeps line breaks in texts."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - the name it has
         super().increase_indent(flow, indentless=False)
@@ -27,6 +27,6 @@ _Dumper.add_representer(str, _text)
 
 
 def to_yaml(content: object, about: str) -> str:
-    """Return ``content`` as YAML; the first comment contains its source, the second one is ``about``."""
+    """Return ``content`` as YAML, after a comment with its source and a comment with ``about``."""
     dumped = yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=10_000, allow_unicode=True)
     return f"{_HEAD}# {about}\n{dumped}"

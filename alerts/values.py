@@ -18,19 +18,19 @@ DEFAULTS = Path(__file__).with_name("values.yaml")
 SEVERITIES = ("critical", "warning", "info")
 
 FIXED = frozenset({"interval", "long", "memory", "short", "window"})
-"""Values that are part of names of recording rules or of computed numbers; they cannot be placeholders."""
+"""Values that names of recording rules contain, or from which numbers are computed; they cannot be placeholders."""
 
 _DURATION = re.compile(r"(\d+)(ms|[smhd])")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class ValuesError(ValueError):
-    """An unknown value, or a value of the wrong type; the text contains it and the valid ones."""
+    """An unknown name, or a value of the wrong type. The message contains it and the valid ones."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """``shared`` is for all alerts; ``alerts`` is alert name -> parameter -> number, duration or word."""
+    """``shared`` applies to all alerts; ``alerts`` is alert name -> parameter -> number, duration or word."""
 
     shared: Mapping[str, Value]
     alerts: Mapping[str, Mapping[str, Value]]
@@ -69,19 +69,19 @@ def _read(path: Path) -> dict[str, Any]:
 def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - any YAML value
     if isinstance(base, dict):
         if not isinstance(above, dict):
-            raise ValuesError(f"{where}: wants {', '.join(base)} under it")
+            raise ValuesError(f"{where}: must contain {', '.join(base)}")
         if unknown := sorted(set(above) - set(base)):
-            raise ValuesError(f"{where}: there is no {', '.join(map(str, unknown))}; there are {', '.join(base)}")
+            raise ValuesError(f"{where}: unknown {', '.join(map(str, unknown))}; valid names: {', '.join(base)}")
         return base | {key: _over(base[key], value, f"{where}: {key}") for key, value in above.items()}
     return _words(base, above, where) if isinstance(base, str) else _number(base, above, where)
 
 
 def _words(base: str, above: object, where: str) -> str:
     if not isinstance(above, str):
-        raise ValuesError(f"{where}: {above!r} is not a text such as {base}")
+        raise ValuesError(f"{where}: {above!r} is not a string such as {base}")
     for closed in (SEVERITIES, ("sum", "max")):
         if base in closed and above not in closed:
-            raise ValuesError(f"{where}: {above!r} is none of {', '.join(closed)}")
+            raise ValuesError(f"{where}: {above!r} is not one of {', '.join(closed)}")
     if _DURATION.fullmatch(base):
         seconds(above)
     return above

@@ -80,7 +80,7 @@ APART = {
     "small-files": ("pipeline.small_files", "a day of micro-batches: how many files they leave"),
 }
 ASSIGNORS = "assignors"
-"""Takes flags of its own."""
+"""Measurements with their own flags."""
 
 
 def main() -> int:

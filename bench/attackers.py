@@ -1,4 +1,4 @@
-"""Processes that attack while something is measured beside them."""
+"""Processes that attack while something else is measured."""
 
 from __future__ import annotations
 

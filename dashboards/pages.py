@@ -1,4 +1,4 @@
-"""Generates the list of panels in a board's page in ``docs/boards``."""
+"""Generates the list of panels on a board's page in ``docs/boards``."""
 
 from __future__ import annotations
 

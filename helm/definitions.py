@@ -55,6 +55,7 @@ def definitions() -> dict[str, Schema]:
         "observerSettings": _settings(ObserverSettings),
         "stages": _stages(),
         "sidecarSettings": _settings(GatewaySettings),
+        "seatLeases": _seat_leases(),
         "injectionAnnotations": _annotations_of_injection(),
         "injectionParameters": _parameters_of_injection(),
     }
@@ -72,6 +73,16 @@ def _parameters_of_injection() -> Schema:
         for name, setting in settings.items()
     }
     return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def _seat_leases() -> Schema:
+    name = {"type": "string", "pattern": "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$"}
+    properties: Schema = {
+        "namespace": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"},
+        "serviceAccounts": {"type": "array", "uniqueItems": True, "items": name},
+    }
+    pods = {"type": "object", "additionalProperties": False, "required": ["namespace"], "properties": properties}
+    return {"type": "array", "uniqueItems": True, "items": pods}
 
 
 def _stages() -> Schema:

@@ -284,7 +284,7 @@ def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | 
 
 
 def environment_of_commands(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of every command: ``environment``, our package on the path, and `GO` where it says nothing else.
+    """The variables of every command: ``environment``, our package on the path, and `GO` unless it has other values.
 
     Compiled modules are kept: hundreds of processes of a run import the same ones. If ``PYTHONDONTWRITEBYTECODE`` is
     set, as images of Python often have it, each compiles them again: half a second of a command's start, and half of a

@@ -9,20 +9,20 @@
     │   └── SettingsErrors       every wrong setting of a command at once (``runtime.settings.settings_sources``)
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
-    │   ├── InternalTopicError   topics that a strategy needs besides are missing or have wrong partition counts
+    │   ├── InternalTopicError   internal topics of a strategy are missing or have wrong partition counts
     │   └── StrategyFailedError  a strategy of another package raises, or breaks its contract
-    ├── ClusterError             a broker, topic or permission that is needed is not there
-    │   └── AccessDeniedError    the cluster answers that this principal may not
-    ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
+    ├── ClusterError             a required broker, topic or permission is missing
+    │   └── AccessDeniedError    the cluster denies an operation to this principal
+    ├── DeliveryError            events cannot be delivered to a file or a webhook (``runtime.sinks.queued_sink``)
     ├── RefusedError             a connection cannot continue (``gateway.transport.close_reason``)
-    ├── PushError                telemetry of a client is not taken (``gateway.telemetry.push_error``)
+    ├── PushError                telemetry of a client is refused (``gateway.telemetry.push_error``)
     ├── ListenError              an address cannot be listened on
-    ├── NotKnownError            what the API is asked for is not known (``api.query``)
+    ├── NotKnownError            the API does not know the requested object (``api.query``)
     ├── AgentError               an observer cannot be reached, or answers something else (``cli.inputs.agent_api``)
-    ├── artifacts.errors         ArtifactError: jars or Java cannot be had
+    ├── artifacts.errors         ArtifactError: jars or Java cannot be obtained
     ├── testing.errors           BrokerError: the embedded Kafka
     ├── pipeline.errors          PipelineError: Spark, a table or an input of the pipeline
-    └── demo.errors              DemoError: a process of the demo ended, or did not get ready
+    └── demo.errors              DemoError: a process of the demo ended, or did not become ready
 
 Code that runs inside a user's consumer never lets one of these out: see ``rebalance_agent.instrumentation``.
 """

@@ -20,7 +20,7 @@ def regular_file(path: str) -> Iterator[BinaryIO]:
         OSError: it cannot be read, or is not a regular file: a FIFO waits for its writer, and a device may never end.
     """
     with open(path, "rb", opener=_open_at_once) as file:
-        # The open file is looked at, not the path: nothing can take its place in between.
+        # Checks the open file and not the path: nothing can replace the file in between.
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", path)
         yield file

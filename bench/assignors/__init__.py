@@ -1,1 +1,1 @@
-"""Our assignors beside those of other clients."""
+"""Our assignors compared with those of other clients."""

@@ -62,7 +62,7 @@ Found = Mapping[str, Sequence[Mapping[str, float]]]
 
 
 def main(scale: float = 1.0) -> None:
-    """Print two tables and their verdicts for each client; SystemExit if an instrumented one surely costs more."""
+    """Print two tables and their verdicts for each client; SystemExit if an instrumented one certainly costs more."""
     rounds = max(2, min(ROUNDS, round(ROUNDS * scale * 10)))
     findings: dict[str, list[Finding]] = {}
     with EmbeddedKafka(properties={"group.min.session.timeout.ms": "1000"}) as kafka, contextlib.ExitStack() as stack:
@@ -135,7 +135,7 @@ def print_verdicts(findings: Sequence[Finding]) -> None:
 
 
 def settled(findings: Mapping[str, Sequence[Finding]]) -> None:
-    """Raise SystemExit with the figures in which instrumented consumers surely cost more."""
+    """Raise SystemExit with the figures in which instrumented consumers certainly cost more."""
     worse = [
         f"{client}, {_verdict_text(each)}" for client, of in findings.items() for each in of if each.verdict == MORE
     ]

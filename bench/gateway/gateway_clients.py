@@ -20,7 +20,7 @@ FETCH_BYTES = 1024 * 1024
 """Maximum bytes per partition of a consumer's fetch, by default."""
 
 UNDER_WAY = 2
-"""Requests of one connection that are not answered yet, so that no side waits for the next one."""
+"""Unanswered requests of one connection, enough that neither side waits for the next one."""
 
 _LENGTH = struct.Struct(">i")
 _PIECE_BYTES = 256 * 1024

@@ -1,8 +1,8 @@
 """The effect of one hostile client of a shared gateway on its other clients, and on the gateway's memory.
 
 Each attack runs by itself and then all at once, each in a process of its own. One client connects again and again
-through the gateway and reads a small record, and one does so at the broker directly, which the same attack takes
-processor time from; both are in one process, in turn.
+through the gateway and reads a small record; another one does so at the broker directly, which also loses processor
+time to the attack. Both are in one process, in turn.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ CLIENT_IDS = 10_000
 ADDRESS = "127.0.0.2"
 """The address of the hostile client: a gateway gives one address at most half of its connections."""
 FRAME_BYTES = 2**20
-"""A broker takes memory for each whole request that began, through a gateway or not: larger ones end a small broker."""
+"""A broker allocates each request as soon as it begins, with or without a gateway: larger ones end a small broker."""
 
 _HEAD = struct.Struct(">ihhih")
 API_VERSIONS, LIST_OFFSETS, JOIN_GROUP = 18, 2, 11
 
 
 def _request(api_key: int, version: int, client_id: bytes, body: bytes = b"", size: int = 0) -> bytes:
-    """Encode a request with its length; ``size`` of it are claimed, if it is not 0."""
+    """Encode a request with its length, or with the false length ``size`` if that is not 0."""
     length = size or _HEAD.size - 4 + len(client_id) + len(body)
     return _HEAD.pack(length, api_key, version, 1, len(client_id)) + client_id + body
 
 
 class _Attacker:
-    """Connections of a hostile client; the oldest are closed."""
+    """Connections of a hostile client; beyond a limit the oldest are closed."""
 
     def __init__(self, port: int, seed: int) -> None:
         self.port, self.chance, self._open = port, random.Random(seed), list[socket.socket]()
@@ -139,7 +139,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
-    """Call ``samples`` times by each way during the attacks.
+    """Call ``samples`` times over each path during the attacks.
 
     Raises:
         OSError: a call of the other client failed.

@@ -175,7 +175,7 @@ def calls(ways: Sequence[Way], number: int, times: int) -> None:
 
 
 def turned(ways: Sequence[Way], turn: int) -> Sequence[Way]:
-    """Rotate ``ways`` by ``turn``, so that no way always runs after the same one."""
+    """Rotate ``ways`` by ``turn``, so that no path always runs after the same other one."""
     at = turn % len(ways)
     return [*ways[at:], *ways[:at]]
 

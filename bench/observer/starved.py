@@ -146,7 +146,7 @@ def timed(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
         try:
             assert reader.stdout is not None
-            reader.stdout.readline()  # it is reading
+            reader.stdout.readline()  # it reads already
             writing = threading.Thread(target=write)
             writing.start()
             shown_at = _scraped(watching, begun, last, writing, shown)

@@ -1,6 +1,6 @@
 """Following an offsets topic with 5,500 new records per second, for half a minute.
 
-2,000 groups of 20 members exist before; one record in 2,000 is a generation, so each group rebalances every twelve
+2,000 groups of 20 members exist already; one record in 2,000 is a generation, so each group rebalances every twelve
 minutes, and the rest are commits. The observer has its default settings (events and snapshots are written) and is
 scraped every 15 seconds. A bare reader follows the same records at the same time.
 """

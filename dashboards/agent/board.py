@@ -38,7 +38,7 @@ AGENT = Board(
         Row(9, (DEGRADED, SHARE)),
         Row(9, (LAG, POLLS, READ), "Kafka"),
         Row(9, (BYTES, SNAPSHOTS, PROBLEMS)),
-        Row(9, (EVENTS, UNREAD, REFUSED), "Events, and what is skipped or refused"),
+        Row(9, (EVENTS, UNREAD, REFUSED), "Events, skipped data, rejected requests"),
         Row(9, (CONNECTIONS, DELAY, FRAMES), "Gateways"),
         Row(9, (SEATS, COST, VACANT)),
     ),
@@ -53,7 +53,7 @@ AGENT = Board(
             "Takeovers and reconnects",
             f"sum by (instance) (increase(rebalance_agent_ownership_changes_total{{{ROLE}}}[$__rate_interval])) > 0 "
             f"or sum by (instance) (increase(rebalance_agent_reconnects_total{{{ROLE}}}[$__rate_interval])) > 0",
-            "Took over, or reconnected",
+            "Takeover or reconnect",
             "{{instance}}",
             "purple",
             on=True,

@@ -1,4 +1,4 @@
-"""Events, and input that agents skip or refuse."""
+"""Events, and input that agents skip or reject."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ __all__ = ["EVENTS", "REFUSED", "UNREAD"]
 EVENTS = Panel(
     14,
     "Events",
-    "Are events received and published? received: from members; published: to each sink; dropped: lost events by "
-    "place. pushes: telemetry of clients behind gateways by result; clients ended: those that pushed and disconnected.",
+    "Are events received and published? received: events from members; published: events sent to each sink; dropped: "
+    "lost events, by place; pushes: telemetry of clients behind gateways, by result; clients ended: clients that "
+    "pushed telemetry and then stopped.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
@@ -20,13 +21,13 @@ EVENTS = Panel(
         counted("rebalance_agent_gateway_telemetry_ends_total", "clients ended, {{end}}", "end"),
     ),
     Look.COUNTS,
-    empty="no agent answers",
+    empty="no agents respond",
 )
 UNREAD = Panel(
     15,
-    "Not understood",
-    "Which records and events did the agent skip, because they are unknown or broken? Unknown versions and tagged "
-    "fields come from a newer Kafka: upgrade the agent.",
+    "Skipped records and events",
+    "Which records and events did the agent skip because they are unknown or broken? Unknown versions and tagged "
+    "fields come from a newer Kafka: upgrade the agent. over budget: records of groups that cause too much work.",
     (
         counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
         counted("rebalance_agent_unknown_records_total", "unknown {{unknown}}", "unknown"),
@@ -40,15 +41,16 @@ UNREAD = Panel(
 )
 REFUSED = Panel(
     16,
-    "Refused and cut",
-    "Do agents reject requests or close connections? Rejected posts by HTTP status (401: a wrong token; 413, 429: too "
-    "much), connections that the agent closed, and those that a gateway closed. unreachable: no broker accepted the "
-    "connection; tls: the handshake failed; other reasons: clients that do not use Kafka's protocol, or too many.",
+    "Rejected requests, closed connections",
+    "Do agents reject requests or close connections? status: rejected posts by HTTP status (401: a wrong token; 413, "
+    "429: too much); closed: connections that the agent closed; gateway: connections that a gateway closed. "
+    "unreachable: no broker accepted the connection; tls: the handshake failed; other reasons: clients that do not "
+    "use Kafka's protocol, or too many clients.",
     (
         counted("rebalance_agent_requests_rejected_total", "status {{status}}", "status"),
-        counted("rebalance_agent_connections_cut_total", "cut: {{reason}}", "reason"),
+        counted("rebalance_agent_connections_cut_total", "closed: {{reason}}", "reason"),
         counted("rebalance_agent_gateway_refused_total", "gateway: {{reason}}", "reason"),
     ),
     Look.COUNTS,
-    empty="none counted",
+    empty="none in this time range",
 )

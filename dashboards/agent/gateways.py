@@ -13,7 +13,7 @@ CONNECTIONS = Panel(
     20,
     "Gateways: connections",
     "How many connections do gateways have, and are they stable? If many are opened per second, a client reconnects "
-    "repeatedly. Clients cannot reach a shut broker through the gateway.",
+    "repeatedly. brokers shut: brokers that clients cannot reach through the gateway.",
     (
         Query(f"sum(rebalance_agent_gateway_connections{{{ROLE}}})", "open"),
         rate("rebalance_agent_gateway_connections_opened_total", "opened per second"),
@@ -25,8 +25,9 @@ CONNECTIONS = Panel(
 )
 DELAY = Panel(
     21,
-    "Gateways: delay p99",
-    "How much latency do gateways add? pass: frames that are forwarded unread; read: frames that are parsed, by API.",
+    "Gateways: added delay (p99)",
+    "How much latency do gateways add? pass: frames that are forwarded without parsing; read: frames that are parsed, "
+    "by API.",
     (
         Query(
             f"{quantile(0.99, 'rebalance_agent_gateway_pass_seconds', ROLE, 'direction')} >= 0", "pass {{direction}}"
@@ -39,57 +40,57 @@ DELAY = Panel(
 )
 FRAMES = Panel(
     23,
-    "Gateways: outcomes of strategies",
+    "Gateways: strategy outcomes",
     "Do groups use the strategy of their gateway? assigned: yes; not_chosen: a member without a gateway does not "
     "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
-    empty="none counted in this time",
+    empty="none in this time range",
     colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
 )
 SEATS = Panel(
     22,
     "Gateways: seats",
-    "What do gateways do about seats, and how many rebalances does that spare (at least)? predicted and observe: mode "
-    "on would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, wrong, "
-    "unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
+    "What do gateways do with seats, and how many rebalances does that avoid (lower bound)? predicted and observe: "
+    "what mode on would do; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, "
+    "wrong, unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
     (
-        counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances spared, {{mode}}", "mode"),
+        counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances avoided, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
     ),
     Look.COUNTS,
-    empty="no group has seats",
-    colours={"rebalances spared, on": "green", "handover wrong": "red", "admit wrong": "red"},
+    empty="no groups have seats",
+    colours={"rebalances avoided, on": "green", "handover wrong": "red", "admit wrong": "red"},
 )
 COST = Panel(
     24,
-    "Gateways: cost and gain of seats",
-    "How many partition-seconds of stall do vacant seats cost (at most)? Counted when the seat is taken or given up; "
-    "observe: the cost that mode on would have had. Spared: partition-seconds of stall that ended earlier after "
-    "consumers were killed (at least), counted when the session would have ended. Waited: how much later newcomers "
-    "began, to join together.",
+    "Gateways: cost and benefit of seats",
+    "How many partition-seconds of stall do vacant seats cost (upper bound)? Counted when the seat is taken or given "
+    "up; observe: the cost that mode on would have had. saved after kills: how much earlier partitions of killed "
+    "consumers were free again (lower bound), in partition-seconds, counted when the session would have ended. "
+    "newcomers waited: how much later newcomers began to work, so that they could join together.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
-        counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "spared, of killed consumers"),
+        counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),
         counted("rebalance_agent_gateway_seats_waited_seconds_total", "newcomers waited, {{mode}}", "mode"),
     ),
     Look.COUNTS,
     "s",
-    empty="no group has seats",
-    colours={"spared, of killed consumers": "green"},
+    empty="no groups have seats",
+    colours={"saved after kills": "green"},
 )
 VACANT = Panel(
     25,
     "Gateways: waiting",
-    "Is anything waiting now? Vacant seats that the gateway keeps, and JoinGroups or first heartbeats that wait for a "
-    "predecessor or for the next admission time. Nothing waits while a file switches seats off, or in groups for which "
-    "the gateway stopped acting after three wrong acts in a row.",
+    "Is anything waiting now? Vacant seats that the gateway keeps, and JoinGroups or first heartbeats that it holds "
+    "for a predecessor or until the next admission time. Nothing waits while a file switches seats off, or in groups "
+    "for which the gateway stopped acting after three wrong acts in a row.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),
         Query(f"{highest('rebalance_agent_gateway_seats_switched_off')} > 0", "{{instance}} switched off"),
-        Query(f"{highest('rebalance_agent_gateway_seats_wrong_groups')} > 0", "{{instance}} groups that stopped"),
+        Query(f"{highest('rebalance_agent_gateway_seats_wrong_groups')} > 0", "{{instance}} groups with seats stopped"),
     ),
     decimals=0,
-    empty="no group has seats",
+    empty="no groups have seats",
 )

@@ -11,21 +11,21 @@ __all__ = ["BUILDS", "DEGRADED", "NO", "READY", "SHARE"]
 NO = {"0": ("no", BAD), "1": ("yes", GOOD)}
 READY = Panel(
     7,
-    "Parts that work",
-    "When was each part of each agent ready? Red means not ready; /readyz of the agent shows the cause.",
+    "Readiness by part",
+    "When was each part of each agent ready? Red means not ready; the agent's /readyz shows the cause.",
     (Query(f"min by (instance, part) (rebalance_agent_ready{{{ROLE}}})", "{{instance}} {{part}}"),),
     Look.STATES,
     "bool_yes_no",
     width=10,
     least=None,
     mappings=NO,
-    empty="no agent answers",
+    empty="no agents respond",
 )
 BUILDS = Panel(
     8,
     "Agents",
-    "Which versions run, and are they configured? Configured no: the agent is idle, because it has no bootstrap "
-    "servers.",
+    "Which versions are running, and are they configured? If Configured is no, the agent is idle because it has no "
+    "bootstrap servers.",
     (
         Query(
             f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",
@@ -35,7 +35,7 @@ BUILDS = Panel(
     ),
     Look.TABLE,
     width=14,
-    empty="no agent answers",
+    empty="no agents respond",
     columns=(
         Column("role", "Role", width=85),
         Column("job", "Job"),
@@ -47,19 +47,20 @@ BUILDS = Panel(
 )
 DEGRADED = Panel(
     9,
-    "Which modes",
+    "Degraded modes",
     "Which degraded modes are active because of missing permissions, and since when? A line at 1 is an active mode.",
     (Query(f"{highest('rebalance_agent_degraded', 'mode')} > 0", "{{instance}} {{mode}}"),),
     width=12,
-    empty="no degraded mode",
+    empty="no degraded modes",
     decimals=0,
 )
 SHARE = Panel(
     19,
-    "Bounds and shares",
-    "Does an agent reach its limits? Owned offsets partitions (each needs an owner), series that are folded into "
-    "others, names that are too long for labels, groups without series because the page is full, and partitions "
-    "without lag because there are too many.",
+    "Limits and shares",
+    "Does an agent reach its limits? owns partitions: offsets partitions of this agent (each one needs an owner); "
+    "series folded: series combined into others; names shortened: names that are too long for labels; groups without "
+    "series: left out because the page is full; without lag: partitions whose lag is not read because there are too "
+    "many.",
     (
         Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
         Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),
@@ -69,5 +70,5 @@ SHARE = Panel(
     ),
     decimals=0,
     width=12,
-    empty="no agent answers",
+    empty="no agents respond",
 )

@@ -1,4 +1,4 @@
-"""What agents read from Kafka, and problems with it."""
+"""Reads from Kafka, snapshots, and problems with Kafka."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ __all__ = ["BYTES", "LAG", "POLLS", "PROBLEMS", "READ", "SNAPSHOTS"]
 LAG = Panel(
     10,
     "Tail of the offsets topic",
-    "Is the observer behind the end of the topic, and does it catch up? A peak after a start is normal, because it "
-    "reads old records. A group that causes more work than its share is named: its records wait.",
+    "Is the observer behind the end of the offsets topic, and does it catch up? A peak after a start is normal, "
+    "because the observer reads old records. waits: a group that causes more work than its share, so its records are "
+    "read later.",
     (
         Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),
         Query(f"{highest('rebalance_agent_group_over_budget', 'consumergroup')}", "{{consumergroup}} waits"),
@@ -45,13 +46,14 @@ BYTES = Panel(
         rate("rebalance_agent_gateway_bytes_total", "gateways' {{direction}}", "direction"),
     ),
     unit="Bps",
-    empty="no agent answers",
+    empty="no agents respond",
 )
 POLLS = Panel(
     13,
     "Polls",
-    "How long do the observer's polls of Kafka take, and when did each last succeed? p95 at each point, and the time "
-    "since the last success. If that time grows, the poll fails.",
+    "How long do the observer's polls of Kafka take, and when did each last succeed? p95: duration of the poll; age: "
+    "time since its last success. If the age keeps growing, the poll fails. oldest observation: how long the oldest "
+    "record or poll has waited to be processed.",
     (
         Query(f"{quantile(0.95, 'rebalance_agent_poll_duration_seconds', ROLE, 'poll')} >= 0", "p95 {{poll}}"),
         Query(
@@ -62,12 +64,12 @@ POLLS = Panel(
     ),
     unit="s",
     thresholds=above(60, 300),
-    empty="no observer polls",
+    empty="no observers poll",
 )
 SNAPSHOTS = Panel(
     17,
     "Snapshots",
-    "How many records would a restart read again? The age of the newest snapshot of any partition. With snapshot "
+    "How much would a restart have to read again? The age of the newest snapshot of any partition. With snapshot "
     "problems, the next start reads the topic from its beginning.",
     (
         Query(
@@ -81,14 +83,14 @@ SNAPSHOTS = Panel(
 )
 PROBLEMS = Panel(
     18,
-    "Trouble with Kafka",
+    "Kafka problems",
     "Were there problems with connections, snapshots or ownership? reconnects: connections to the cluster that were "
-    "lost and established again; changes of ownership: replicas that started or stopped.",
+    "lost and established again; ownership changes: replicas that started or stopped.",
     (
         counted("rebalance_agent_reconnects_total", "reconnects"),
         counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),
         counted("rebalance_agent_ownership_changes_total", "ownership changes"),
     ),
     Look.COUNTS,
-    empty="no agent answers",
+    empty="no agents respond",
 )

@@ -12,39 +12,39 @@ NUMBERS = (
     Panel(
         1,
         "Agents down",
-        "How many agents do not answer Prometheus? Their groups are missing on the other boards.",
+        "How many agents does Prometheus fail to scrape? Their groups are missing on the other boards.",
         (Query(f"sum(up{{{TARGET}}} == bool 0)", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(bad=1),
-        empty="no agent is a target",
+        empty="no agents are scrape targets",
     ),
     Panel(
         2,
         "Not ready",
-        "How many parts of agents are not ready? The chart of parts below shows which ones.",
+        "How many parts of agents are not ready? The panel Readiness by part shows which ones.",
         (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(bad=1),
-        empty="no agent answers",
+        empty="no agents respond",
     ),
     Panel(
         3,
         "Degraded",
-        "How many degraded modes are active because of missing permissions? The chart of modes shows which ones; "
-        "docs/reference/rights.md has the commands that grant the permissions.",
+        "How many degraded modes are active because of missing permissions? The panel Degraded modes shows which "
+        "ones; docs/reference/rights.md has the commands that grant the permissions.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,
         thresholds=above(1),
-        empty="no agent answers",
+        empty="no agents respond",
     ),
     Panel(
         4,
         "Tail lag",
-        "Does the observer keep up with the offsets topic? The number of records that it has not read yet; their "
-        "changes are missing on the boards.",
+        "Does the observer keep up with the offsets topic? The number of records that it has not read yet; the boards "
+        "do not show their changes yet.",
         (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,
@@ -61,13 +61,13 @@ NUMBERS = (
         width=4,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no agent answers",
+        empty="no agents respond",
     ),
     Panel(
         6,
         "Not decoded",
-        "How many records could not be decoded in the time range? Report one, with the output of rebalance-agent "
-        "decode.",
+        "How many records could not be decoded in the time range? Report one of them, with the output of "
+        "rebalance-agent decode.",
         (Query(in_all("rebalance_agent_decode_errors_total"), now=True),),
         Look.NUMBER,
         width=4,

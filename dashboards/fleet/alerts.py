@@ -16,9 +16,9 @@ _OF_AGENTS = 'alertname=~"RebalanceAgent.+", cluster=~"$cluster"'
 ALERTS = Panel(
     23,
     "Firing alerts",
-    "Which alerts of this project are firing, and for how long has their condition been true? Critical ones "
-    "come first; those of severity info are left out. A click on a group opens its board; docs/alerts.md has the first "
-    "action for each. Empty unless this Prometheus evaluates the rules.",
+    "Which alerts of this project are firing, and for how long has their condition been true? Critical alerts come "
+    "first; alerts of severity info are not shown. A click on a group opens its board; docs/alerts.md has the first "
+    "action for each alert. The table is empty unless this Prometheus evaluates the rules.",
     (
         Query(
             f"time() - max by ({_LABELS}) (ALERTS_FOR_STATE{{{_OF_GROUPS}}} or ALERTS_FOR_STATE{{{_OF_AGENTS}}}) "
@@ -29,7 +29,7 @@ ALERTS = Panel(
     ),
     Look.TABLE,
     width=12,
-    empty="no alert fires, or this Prometheus has no rules",
+    empty="no alerts are firing, or this Prometheus does not evaluate the rules",
     sort_up=("Severity",),
     sort_by=("For",),
     columns=(

@@ -13,21 +13,22 @@ __all__ = ["MEMBERS", "MOVES", "SKEWS"]
 SKEWS = Panel(
     13,
     "Skew by group",
-    "Which groups have an uneven assignment? The highest load of a member divided by the load that its strategy "
-    "promises: 1 is best, 2 means that a member has twice its share. The ten highest.",
+    "Which groups have an uneven assignment? The load of the most loaded member divided by its share under the "
+    "group's strategy: 1 is best; 2 means that a member has twice its share. The ten groups with the highest skew are "
+    "shown.",
     (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
     width=7,
     thresholds=SHARES,
     decimals=2,
     least=1,
-    empty="no group is watched",
+    empty="no groups observed",
     links=(LINE_TO_GROUP,),
 )
 MOVES = Panel(
     14,
     "Moved partitions",
-    "How many partitions changed owner, and how many of them unnecessarily? needless: moves above the minimum for "
-    "the new balance; a sticky strategy has nearly none.",
+    "How many partitions changed owner, and how many of these moves were unnecessary? excess: moves above the minimum "
+    "for the new balance; a sticky strategy has almost none.",
     (
         Query(
             f"sum({lately('kafka_rebalance_partitions_moved_total')}) "
@@ -36,19 +37,19 @@ MOVES = Panel(
         ),
         Query(
             f"sum({lately('kafka_rebalance_partitions_moved_excess_total')})",
-            "needless",
+            "excess",
         ),
     ),
     Look.COUNTS,
-    empty="no group is watched",
+    empty="no groups observed",
     colours=colours.MOVES,
 )
 MEMBERS = Panel(
     17,
     "Members",
-    "How many members are there, and how many are idle? idle: members without a partition that should have one by "
-    "their strategy, because of more members than partitions or an uneven assignor. static: members with a "
-    "group.instance.id.",
+    "How many members are there, and how many are idle? idle: members without a partition, although their strategy "
+    "should give them one, because the group has more members than partitions or its assignor is uneven. static: "
+    "members with a group.instance.id.",
     (
         Query(f"sum({gauge('kafka_rebalance_members', GROUP)})", "members"),
         Query(f"sum({gauge('kafka_rebalance_static_members', GROUP)})", "static"),
@@ -56,6 +57,6 @@ MEMBERS = Panel(
     ),
     decimals=0,
     width=7,
-    empty="no group is watched",
+    empty="no groups observed",
     colours=colours.MEMBERSHIP,
 )

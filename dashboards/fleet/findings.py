@@ -1,4 +1,4 @@
-"""Further problems of a group, in one word: the last column of the table of the board Fleet."""
+"""Further problems of groups, for the last column of the table on the board Fleet."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from dashboards.parts.query import GROUP, count_in, gauge, times_in
 __all__ = ["FINDINGS", "GRAVEST", "STORMINESS", "STUCK"]
 
 STUCK = f"{RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + {TIMEOUT_UNKNOWN})"
-"""Seconds for which rebalances have run beyond their members' rebalance timeout; negative if it is not reached."""
+"""Seconds by which rebalances exceed their members' rebalance timeout; negative before that."""
 
 UNLESS_RETURNED = GROUP + ', trigger!="member_replaced"'
-"""Label matchers of rebalances that are more than the return of a static member."""
+"""Label matchers of all rebalances except returns of static members."""
 
 STORMINESS = (
     f"{count_in(COMPLETED, UNLESS_RETURNED, window=STORM)} "
     f"/ clamp_min({STORM_PER_MEMBER} * {gauge('kafka_rebalance_members', GROUP)}, {STORM_MIN}) "
     f"unless {gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1"
 )
-"""Rebalances divided by those that are a storm; no value during a deploy."""
+"""Rebalances divided by the number that counts as a storm; no value during a deploy."""
 
 
 def _failed(reason: str) -> str:
@@ -44,9 +44,9 @@ FINDINGS = {
     "flapping": f"{gauge('kafka_rebalance_flapping_members', GROUP)} > 0",
     "uneven": f"{gauge(SKEW, BY_PARTITIONS)} >= {SHARES[1][0]}",
     "idle members": f"{gauge('kafka_rebalance_idle_members', GROUP)} > 0",
-    "needless moves": f"{times_in('kafka_rebalance_partitions_moved_excess_total', GROUP)} > 0",
+    "excess moves": f"{times_in('kafka_rebalance_partitions_moved_excess_total', GROUP)} > 0",
 }
-"""Finding -> its condition, which is a series for each group that has it; the most serious first."""
+"""Finding -> its condition, which has a series for each group with the finding. The most serious come first."""
 
 GRAVEST = (
     "topk by (cluster, consumergroup) (1, "

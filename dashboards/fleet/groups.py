@@ -1,4 +1,4 @@
-"""The tables of the board Fleet: the groups with the highest costs, and all groups with their assignors."""
+"""The tables of the board Fleet: the groups with the highest costs, and the assignors of all groups."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ MOSTLY = (
     f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "
     f"* on (trigger) group_left () ({GRAVITY}))"
 )
-"""The most frequent trigger of each group; among about equally frequent ones, the most serious."""
+"""The most frequent trigger of each group; of about equally frequent ones, the most serious."""
 
 WHICH = Panel(
     7,
     "Most expensive groups, and why",
-    "Which groups lost the most partition-time, and why? The highest loss is first. Lost: partition-seconds of stalls "
-    "(ten partitions for a minute are 10 min), lower bound; for a killed member that does not report, the time until "
-    "its session ended is only in At most, the upper bound, if that is known. Mostly: the most frequent trigger; among "
-    "about equally frequent ones the most serious, because a member that fails also joins again. Mean stall: the "
-    "mean of the longest stalls of rebalances (lower bound). Slowest member: the one that the others waited for "
-    "longest, and how long, even if it was removed for that. "
-    "Running: age of a running rebalance. Also: the most serious of stuck, no members, storm, failed rebalances, "
-    "members removed because they were too slow, flapping members, uneven assignment, idle members, needless moves. "
-    "A click on a group opens its board.",
+    "Which groups lost the most partition-time, and why? Lost: stalled partition-seconds (ten partitions for a minute "
+    "are 10 min), lower bound. At most: the upper bound, if known; if a member was killed and does not report, only "
+    "the upper bound includes the time until its session ended. Main trigger: the most frequent trigger; if several "
+    "are about equally frequent, the most serious of them, because a member that fails also joins again. Mean stall: "
+    "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member that the others waited "
+    "for longest, even if it was removed for that. Waited: for how long. Running: age of a running rebalance. Other "
+    "problem: the most serious of stuck, no members, storm, failed rebalances, members removed because they were too "
+    "slow, flapping members, uneven assignment, idle members, excess moves. A click on a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
@@ -60,7 +59,7 @@ WHICH = Panel(
     ),
     Look.TABLE,
     width=24,
-    empty="no group is watched",
+    empty="no groups observed",
     sort_by=("Lost",),
     columns=(
         Column("cluster", "Cluster", width=75),
@@ -69,19 +68,19 @@ WHICH = Panel(
         Column("Value #G", "At most", "s", 1, width=80),
         Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=108),
         Column("Value #C", "Rebalances", decimals=0, unit=COUNT, width=92),
-        Column("trigger", "Mostly", width=156),
+        Column("trigger", "Main trigger", width=156),
         Column("Value #E", "Mean stall", "s", 1, width=92),
         Column("client_id", "Slowest member", width=126),
-        Column("Value #F", "It took", "s", 1, width=70),
+        Column("Value #F", "Waited", "s", 1, width=70),
         Column("Value #H", "Running", "s", 0, DURATION, width=75),
-        Column("finding", "Also", width=120),
+        Column("finding", "Other problem", width=120),
     ),
 )
 RUN = Panel(
     18,
-    "What groups run",
-    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. Source admin: "
-    "the observer has no permission to read the offsets topic, so stalls and causes are unknown.",
+    "Assignors and protocols",
+    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. Source admin: the "
+    "observer has no permission to read the offsets topic, so stalls and causes are unknown.",
     (
         Query(
             f"count by ({', '.join(RUNS)}) "
@@ -91,13 +90,13 @@ RUN = Panel(
     ),
     Look.TABLE,
     width=10,
-    empty="no group is watched",
+    empty="no groups observed",
     sort_by=("Groups",),
     columns=(
         Column("assignor", "Assignor"),
         Column("rebalance_protocol", "Protocol", width=90),
         Column("group_type", "Type", width=80),
-        Column("source", "Known by", width=85),
+        Column("source", "Source", width=85),
         Column("Value", "Groups", COUNT, 0, width=70),
     ),
 )

@@ -22,44 +22,46 @@ EMPTY_AGE = "kafka_rebalance_group_empty_seconds"
 EMPTY = Panel(
     19,
     "Groups without members",
-    "Which groups lost all their members, and when? A line that climbs is such a group; the ten oldest. "
-    "Groups of empty_groups_allow are left out.",
+    "Which groups have lost all their members, and when? A rising line is such a group; the ten groups that have been "
+    "empty longest are shown. Groups in empty_groups_allow are left out.",
     (Query(worst(10, f"({gauge(EMPTY_AGE, GROUP)} > 0)", was_highest(EMPTY_AGE, GROUP)), NAME),),
     unit="s",
     width=6,
     thresholds=above(60, 300),
-    empty="no group lost all its members",
+    empty="no group has lost all its members",
     links=(LINE_TO_GROUP,),
 )
 GROUP_LAG = "kafka_rebalance_group_lag_offsets"
 LAGS = Panel(
     20,
     "Lag by group",
-    "Which groups are behind, by how many offsets? The ten with the most, of the groups that lag_groups names.",
+    "Which groups are behind, and by how many offsets? The ten groups with the most lag are shown, among those in "
+    "lag_groups.",
     (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
     width=6,
     decimals=0,
-    empty="lag_groups names no group",
+    empty="lag_groups matches no groups",
     links=(LINE_TO_GROUP,),
 )
 GROUP_LAG_AGE = "kafka_rebalance_group_lag_seconds"
 LAG_AGES = Panel(
     26,
-    "Age of the lag",
-    "How old is the oldest record that each group has yet to read? The ten groups with the oldest, among those in "
-    "lag_groups.",
+    "Lag age by group",
+    "How old is the oldest record that each group has not read yet? The ten groups with the oldest records are shown, "
+    "among those in lag_groups.",
     (Query(worst(10, gauge(GROUP_LAG_AGE, GROUP), was_highest(GROUP_LAG_AGE, GROUP)), NAME),),
     unit="s",
     width=6,
     thresholds=above(60, 300),
-    empty="lag_groups names no group",
+    empty="lag_groups matches no groups",
     links=(LINE_TO_GROUP,),
 )
 TOPIC_LAG = "kafka_rebalance_topic_lag_offsets"
 TOPIC_LAGS = Panel(
     21,
     "Lag by topic",
-    "Which ten topics have the most lag, over all groups? _folded is the sum of the topics beyond max_lag_topics.",
+    "Which topics have the most lag, over all groups? The ten topics with the most are shown. _folded is the sum of "
+    "the topics beyond max_lag_topics.",
     (
         Query(
             worst(
@@ -73,17 +75,18 @@ TOPIC_LAGS = Panel(
     ),
     width=6,
     decimals=0,
-    empty="lag_groups names no group",
+    empty="lag_groups matches no groups",
 )
 CATCHING = "kafka_rebalance_catching_up_partitions"
 CATCHING_UP = Panel(
     22,
     "Partitions catching up",
-    "How many moved partitions of each group still have unread records from before their move? The "
-    "ten groups with the most, among those in lag_groups. A line that stays up after a rebalance is part of its cost.",
+    "How many moved partitions of each group still have unread records from before their move? The ten groups with "
+    "the most are shown, among those in lag_groups. A line that stays high after a rebalance is part of the "
+    "rebalance's cost.",
     (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
     width=6,
     decimals=0,
-    empty="lag_groups names no group",
+    empty="lag_groups matches no groups",
     links=(LINE_TO_GROUP,),
 )

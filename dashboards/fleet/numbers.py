@@ -14,7 +14,7 @@ NUMBERS = (
     Panel(
         1,
         "Groups",
-        "How many consumer groups does the agent watch? 0: no observer is scraped; see the board Agent.",
+        "How many consumer groups does the observer see? 0 means that no observer is scraped: see the board Agent.",
         (Query(f"count({gauge('kafka_rebalance_group_info', GROUP)})", now=True),),
         Look.NUMBER,
         width=4,
@@ -23,7 +23,7 @@ NUMBERS = (
     Panel(
         2,
         "Availability",
-        "What share of the possible service time was without a stall? 1 minus stalled partition-seconds (lower bound) "
+        "For what share of the time were partitions not stalled? 1 minus stalled partition-seconds (lower bound) "
         f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
         (
             Query(
@@ -37,13 +37,13 @@ NUMBERS = (
         thresholds=AVAILABILITY,
         decimals=2,
         most=1,
-        empty="no partition is watched",
+        empty="no partitions observed",
     ),
     Panel(
         3,
         "Stuck now",
-        f"How many rebalances have run for longer than their members' rebalance timeout plus {MARGIN} s? They do not "
-        "end without action. The table below shows the groups.",
+        f"How many rebalances have been running for longer than their members' rebalance timeout plus {MARGIN} s? "
+        "They do not end without action. The table below shows the groups.",
         (
             Query(
                 f"sum({STUCK} > bool {MARGIN})",
@@ -53,16 +53,16 @@ NUMBERS = (
         Look.NUMBER,
         width=4,
         thresholds=above(bad=1),
-        empty="no group is watched",
+        empty="no groups observed",
     ),
     Panel(
         4,
         "Rebalancing",
-        "How many groups are rebalancing now? A few are normal if there are many groups.",
+        "How many groups are rebalancing now? With many groups, a few are normal.",
         (Query(f"sum({RUNNING} > bool 0)", now=True),),
         Look.NUMBER,
         width=4,
-        empty="no group is watched",
+        empty="no groups observed",
     ),
     Panel(
         5,
@@ -72,13 +72,14 @@ NUMBERS = (
         Look.NUMBER,
         width=4,
         decimals=0,
-        empty="no group is watched",
+        empty="no groups observed",
     ),
     Panel(
         6,
         "No owner",
-        "How many subscribed partitions have no owner now? Some are normal during a rebalance; otherwise no "
-        "consumer reads them. Groups without members count for a day, unless empty_groups_allow names them.",
+        "How many subscribed partitions have no owner now? Some are normal during a rebalance; at other times, no "
+        "consumer reads these partitions. Groups without members are counted for a day, unless they are in "
+        "empty_groups_allow.",
         (
             Query(
                 f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "
@@ -90,6 +91,6 @@ NUMBERS = (
         Look.NUMBER,
         width=4,
         thresholds=above(bad=1),
-        empty="no group is watched",
+        empty="no groups observed",
     ),
 )

@@ -14,8 +14,9 @@ __all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"
 STANDING = Panel(
     8,
     "Stalled partitions",
-    "How many partitions were stalled at the same time, and of which groups? Stalled partition-seconds (lower bound) "
-    "per second: 3 means three partitions on average. The ten groups with the highest loss in the time range.",
+    "How many partitions were stalled at the same time, and in which groups? Stalled partition-seconds (lower bound) "
+    "per second: 3 means three partitions on average. The ten groups with the highest loss in the time range are "
+    "shown.",
     (
         Query(
             worst(
@@ -28,14 +29,14 @@ STANDING = Panel(
     ),
     Look.AREAS,
     width=12,
-    empty="no stalls in this time",
+    empty="no stalls in this time range",
     links=(LINE_TO_GROUP,),
 )
 TRIGGERS = Panel(
     9,
     "Rebalances by trigger",
     "What causes rebalances, and when? Each bar counts the rebalances that ended since the previous bar. If a "
-    "rebalance has several causes, the trigger is the most serious one. Check member_failed and rejoin; "
+    "rebalance has several causes, the most serious one is its trigger. Investigate member_failed and rejoin; "
     "member_joined and member_left are usually deploys.",
     (
         Query(
@@ -45,40 +46,39 @@ TRIGGERS = Panel(
     ),
     Look.COUNTS,
     width=12,
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
     colours=colours.TRIGGERS,
 )
 STALL = Panel(
     10,
     "Stall by group",
-    "How long is the longest stall of a partition in a rebalance (lower bound)? Each point is the mean of the "
-    "rebalances that ended since the previous point; with a single one, its stall. The ten groups with the "
-    "highest loss in the time range.",
+    "How long is the longest stall of a partition in a rebalance (lower bound)? Each point is the mean over the "
+    "rebalances that ended since the previous point. The ten groups with the highest loss in the time range are shown.",
     (Query(worst(10, mean_of("kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
     links=(LINE_TO_GROUP,),
 )
 AGES = Panel(
     11,
     "Running rebalances",
     "Which rebalances take long or do not end? A rising line is a running rebalance. The ten groups with the longest "
-    "ones.",
+    "rebalances are shown.",
     (Query(worst(10, RUNNING, was_highest("kafka_rebalance_in_progress_seconds", GROUP)), NAME),),
     unit="s",
     thresholds=DURATION,
-    empty="no group is watched",
+    empty="no groups observed",
     links=(LINE_TO_GROUP,),
 )
 STORMS = Panel(
     12,
     "Storms",
-    "Does a group rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
-    f"least {STORM_MIN}): above 1 is a storm. Returns of static members do not count. A deploy is no storm: a group "
-    f"has no line while its members are replaced "
-    "one by one and 15 minutes longer, unless something fails.",
+    "Which groups rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
+    f"least {STORM_MIN}): above 1 is a storm. Returns of static members do not count. A deploy is not a storm: a "
+    "group has no line while its members are replaced one by one, and for 15 minutes after that, unless something "
+    "fails.",
     (
         Query(
             worst(10, f"({STORMINESS})", went_up(COMPLETED, GROUP)),
@@ -87,15 +87,15 @@ STORMS = Panel(
     ),
     thresholds=above(bad=1),
     decimals=2,
-    empty="no group is watched",
+    empty="no groups observed",
     links=(LINE_TO_GROUP,),
 )
 PHASES = Panel(
     15,
-    "Where the time goes",
-    "Which phase of rebalances takes how long? join: the wait for the slowest member; sync: the leader's assign() "
-    "and its network time; assignor wait and reconcile: the same for groups whose coordinator assigns. Mean of the "
-    "rebalances of all groups of the selected observers since the previous point.",
+    "Rebalance time by phase",
+    "How long does each phase of a rebalance take? join: waiting for the slowest member; sync: the leader's assign() "
+    "and its network time; assignor wait and reconcile: the corresponding phases of groups whose coordinator assigns. "
+    "Each point is the mean over the rebalances of all groups of the selected observers since the previous point.",
     tuple(
         Query(
             mean_of(f"kafka_rebalance_{phase.replace(' ', '_')}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}"
@@ -105,13 +105,13 @@ PHASES = Panel(
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
 )
 FAILED = Panel(
     16,
-    "Rebalances for nothing",
-    "Do rebalances fail, or change nothing? aborted: started and not completed; assign_error: an exception in the "
-    "leader's assign(); no-op: all partitions kept their owners.",
+    "Failed and no-op rebalances",
+    "How many rebalances fail or change nothing? aborted: started and not completed; assign_error: an exception in "
+    "the leader's assign(); no-op: all partitions kept their owners.",
     (
         Query(
             f"sum by (reason) ({lately('kafka_rebalance_failed_total', 'cluster', 'consumergroup', 'reason')})",
@@ -120,6 +120,6 @@ FAILED = Panel(
         Query(f"sum({lately('kafka_rebalance_noop_total')})", "no-op"),
     ),
     Look.COUNTS,
-    empty="no group is watched",
+    empty="no groups observed",
     colours=colours.REASONS,
 )

@@ -1,4 +1,4 @@
-"""Writes the JSON of a board; the same board gives the same bytes."""
+"""Writes the JSON of a board; the same board always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA_VERSION = 39
 
 
 def document(board: Board) -> dict[str, Any]:
-    """Return the board as plain values, without empty and default ones."""
+    """Return the board as plain values, without empty and default values."""
     made: dict[str, Any] = json.loads(json.dumps(render(board).build(), cls=JSONEncoder))
     made |= {"schemaVersion": SCHEMA_VERSION, "id": None, "version": 1}
     for variable in made["templating"]["list"]:

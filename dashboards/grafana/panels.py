@@ -1,4 +1,4 @@
-"""Renders a panel: its place, its queries, and what all visualizations have in common."""
+"""Renders a panel: its position, its queries, and the options that all visualizations have in common."""
 
 from __future__ import annotations
 

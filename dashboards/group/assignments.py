@@ -13,21 +13,21 @@ LOADS = Panel(
     17,
     "Partitions by member",
     "How many partitions did each member have over time? A step is a rebalance; a member that disappears and returns "
-    "is flapping. For members with the same client id and host, the highest count is shown. A click on a member "
-    "opens the board Members.",
+    "is flapping. If several members have the same client id and host, their highest count is shown. A click on a "
+    "member opens the board Members.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,
     width=9,
-    empty="no member",
+    empty="no members",
     links=(LINE_TO_MEMBER,),
 )
 OWNERS = Panel(
     18,
-    "Owners now",
-    "How many partitions does each member have now? Members is the number of members with the same client id and "
-    "host; their row shows the highest count. _folded is the sum of members beyond the agent's limit. Seat of: the "
-    "consumer that has the member now, where a gateway handed it over and Kafka still names the first one. A click on "
-    "a client opens the board Members, if the client reports.",
+    "Current owners",
+    "How many partitions does each member have now? Members: number of members with the same client id and host; "
+    "their row shows the highest count. _folded is the sum of the members beyond the agent's limit. Seat taken by: "
+    "the consumer that now has the member's seat, if a gateway handed the seat over and Kafka still shows the first "
+    "consumer. A click on a client opens the board Members, if the client reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),
@@ -42,22 +42,23 @@ OWNERS = Panel(
     ),
     Look.TABLE,
     width=15,
-    empty="no member",
+    empty="no members",
     sort_by=("Partitions",),
     columns=(
         Column("client_id", "Client", link=TO_MEMBER),
         Column("host", "Host", width=105),
         Column("Value #A", "Partitions", COUNT, 0, width=95),
         Column("Value #B", "Members", COUNT, 0, width=95),
-        Column("occupant_client_id", "Seat of"),
+        Column("occupant_client_id", "Seat taken by"),
         Column("occupant_host", "On host", width=150),
     ),
 )
 SKEWS = Panel(
     19,
     "Skew by weight",
-    "Is the load of members even? By partitions: load divided by the load that the strategy promises. By lag and by "
-    "rate (only groups in lag_groups): load divided by a lower bound, so values slightly above 1 can be optimal.",
+    "Is the load of members even? by partitions: the load of the most loaded member divided by its share under the "
+    "group's strategy. by lag and by rate (only groups in lag_groups): the load divided by a lower bound for every "
+    "assignment, so values slightly above 1 can be optimal.",
     (of(SKEW, "by {{weight}}", "weight"),),
     thresholds=SHARES,
     decimals=2,
@@ -66,10 +67,10 @@ SKEWS = Panel(
 )
 UNEVEN = Panel(
     20,
-    "What is wrong with the assignment",
-    "By how many partitions is the assignment not optimal? imbalance: partitions above the target of the most loaded "
-    "member, 0 is optimal; without owner; co-partition breaks: partition numbers whose topics have different owners, "
-    "although they are configured as co-partitioned.",
+    "Assignment problems",
+    "By how many partitions does the assignment differ from the optimum? imbalance: partitions of the most loaded "
+    "member above its target, 0 is optimal; without owner: subscribed partitions without an owner; co-partition "
+    "breaks: partition numbers whose topics have different owners, although they are configured as co-partitioned.",
     (
         of("kafka_rebalance_assignment_imbalance_partitions", "imbalance"),
         of("kafka_rebalance_partitions_unassigned", "without owner"),
@@ -82,9 +83,10 @@ UNEVEN = Panel(
 TOPICS = Panel(
     24,
     "Topics on few members",
-    "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst "
-    "topics only; no data is good. If a topic has most of the traffic, a value of 30 % means that its few owners are "
-    "slow. hosts: the same for hosts, mean over all topics; not on one host: share of the topics that are on several.",
+    "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst topics "
+    "only; no data is good. If a topic has most of the traffic, a low value means that few members do most of the "
+    "work. hosts: the same ratio for hosts, as a mean over all topics; not on one host: share of the topics that are "
+    "on several hosts.",
     (
         of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),
         of("kafka_rebalance_host_spread_ratio", "hosts"),

@@ -41,7 +41,7 @@ ONE = Board(
         Row(3, NUMBERS[4:]),
         Row(6, (TIMELINE, RUNS)),
         Row(9, (TRIGGERS, STALLS, STANDING), "Rebalances: causes and cost"),
-        Row(9, (SLOWEST, DEPARTED, FOR_NOTHING), "Members that rebalances wait for, and that cause them"),
+        Row(9, (SLOWEST, DEPARTED, FOR_NOTHING), "Members that delay or cause rebalances"),
         Row(9, (LOADS, OWNERS), "Assignment"),
         Row(9, (MOVES, SKEWS, UNEVEN)),
         Row(8, (MEMBERS, TOPICS, PHASES), "Members, topics, phases"),

@@ -11,9 +11,9 @@ __all__ = ["UNREAD"]
 UNREAD = Panel(
     25,
     "How long records wait",
-    "For how long has the group had no members, and have records waited? without members: age of an Empty group. lag: "
-    "age of the oldest record to read, for the group and its worst topics; no progress: longest time that a committed "
-    "offset (of a partition with an owner) did not move although records arrived; catch-up: longest time that a moved "
+    "For how long do records wait? without members: how long the group has been Empty. lag: age of the oldest unread "
+    "record, for the group and its worst topics; no progress: longest time for which the committed offset of a "
+    "partition with an owner has not moved although records arrived; catch-up: longest time for which a moved "
     "partition was catching up, in the current or the last catch-up. The last three are for groups in lag_groups.",
     (
         of("kafka_rebalance_group_empty_seconds", "without members"),

@@ -13,8 +13,8 @@ NUMBERS = (
     Panel(
         1,
         "Availability",
-        "What share of the possible service time of this group's partitions was without a stall (lower bound)? For "
-        f"the time range; the alerts' objective is {GOAL}.",
+        "For what share of the time were this group's partitions not stalled, by the lower bound? For the time range; "
+        f"the alerts' objective is {GOAL}.",
         (Query(f"1 - {count_in(STALLED, ONE_GROUP)} / {count_in(WHOLE, ONE_GROUP)}", now=True),),
         Look.NUMBER,
         "percentunit",
@@ -38,8 +38,8 @@ NUMBERS = (
     Panel(
         3,
         "Running for",
-        "Is a rebalance running, and for how long? If it is longer than the members' rebalance timeout (5 minutes by "
-        "default), it is stuck.",
+        "Is a rebalance running, and for how long? A rebalance that runs for longer than the members' rebalance "
+        "timeout (5 minutes by default) is stuck.",
         (Query(RUNNING, now=True),),
         Look.NUMBER,
         "s",
@@ -51,7 +51,7 @@ NUMBERS = (
     Panel(
         4,
         "Last rebalance",
-        "How long ago did the last rebalance end? Repeated values below a minute mean a storm.",
+        "How long ago did the last rebalance end? If it is below a minute again and again, there is a storm.",
         (
             Query(
                 f"time() - {gauge('kafka_rebalance_last_completed_timestamp_seconds', ONE_GROUP)}",
@@ -67,7 +67,7 @@ NUMBERS = (
     Panel(
         5,
         "Members",
-        "How many members does the group have? 0: the group consumes nothing.",
+        "How many members does the group have? 0 means that the group consumes nothing.",
         (Query(gauge("kafka_rebalance_members", ONE_GROUP), now=True),),
         Look.NUMBER,
         width=6,
@@ -89,8 +89,8 @@ NUMBERS = (
     Panel(
         7,
         "Skew",
-        "Does a member have more partitions than its strategy promises? The highest load divided by the promised "
-        "load; 1 is best.",
+        "Does a member have more than its share of the partitions? The load of the most loaded member divided by its "
+        "share under the group's strategy; 1 is best.",
         (Query(gauge(SKEW, ONE_GROUP + ', weight="partitions"'), now=True),),
         Look.NUMBER,
         width=6,
@@ -101,7 +101,7 @@ NUMBERS = (
     Panel(
         8,
         "Record size",
-        "Is the group's record near the maximum record size of the offsets topic? At 100 % a classic group can no "
+        "Is the group's record near the maximum record size of the offsets topic? At 100 %, a classic group can no "
         "longer rebalance. Fewer members, shorter topic lists or a larger max.message.bytes help.",
         (
             Query(

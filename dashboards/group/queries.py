@@ -12,7 +12,7 @@ __all__ = [
     "GROUP_STALLED",
     "LINE_TO_MEMBER",
     "MOVED",
-    "MOVED_NEEDLESSLY",
+    "MOVED_EXCESS",
     "RUNNING",
     "SKEW",
     "STALL",
@@ -33,7 +33,7 @@ STALL = "kafka_rebalance_stall_seconds"
 GROUP_STALLED = "kafka_rebalance_group_stalled_seconds_total"
 STALL_UPPER = "kafka_rebalance_stall_upper_seconds"
 MOVED = "kafka_rebalance_partitions_moved_total"
-MOVED_NEEDLESSLY = "kafka_rebalance_partitions_moved_excess_total"
+MOVED_EXCESS = "kafka_rebalance_partitions_moved_excess_total"
 SKEW = "kafka_rebalance_assignment_skew_ratio"
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", ONE_GROUP)
 TO_MEMBER = Link(

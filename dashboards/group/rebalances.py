@@ -8,7 +8,7 @@ from dashboards.group.queries import (
     GROUP_STALLED,
     LINE_TO_MEMBER,
     MOVED,
-    MOVED_NEEDLESSLY,
+    MOVED_EXCESS,
     STALL,
     STALL_UPPER,
     STALLED,
@@ -26,9 +26,10 @@ __all__ = ["DEPARTED", "FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "S
 TRIGGERS = Panel(
     11,
     "Rebalances by trigger",
-    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. If there are "
-    "several causes the trigger is the most serious. member_failed: removed by the coordinator; member_gone: it is "
-    "unknown whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
+    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. If a rebalance has "
+    "several causes, the most serious one is its trigger. member_failed: the coordinator removed the member; "
+    "member_gone: it is not known whether the member left or failed; rejoin: the same members rejoined, often after "
+    "max.poll.interval.ms.",
     (
         Query(
             f"{bars_of(COMPLETED, ONE_GROUP, 'trigger')} > 0",
@@ -36,17 +37,16 @@ TRIGGERS = Panel(
         ),
     ),
     Look.COUNTS,
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
     colours=colours.TRIGGERS,
 )
 STALLS = Panel(
     12,
     "Stall of each rebalance",
-    "How long was the longest stall of a partition, and is that normal at this hour? Mean of the rebalances since the "
-    "previous point; with a single one, its stall. exact: measured by members; bound: the lower bound; at most: the "
-    "upper bound of both, without rebalances that have none. normal: the group's baseline of lower bounds, from the "
-    "pipeline. whole group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached "
-    "this limit.",
+    "How long was the longest stall of a partition, and is that normal at this hour? Each point is the mean over the "
+    "rebalances since the previous point. exact: measured by members; bound: the lower bound; at most: the upper "
+    "bound, over all rebalances that have one. normal: the group's baseline of lower bounds, from the pipeline. whole "
+    "group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached this limit.",
     (
         Query(mean_of(STALL, ONE_GROUP, "basis"), "mean, {{basis}}"),
         Query(mean_of(STALL_UPPER, ONE_GROUP), "mean, at most"),
@@ -56,14 +56,14 @@ STALLS = Panel(
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
 )
 PHASES = Panel(
     13,
     "Phases of the last rebalance",
-    "Which phase of the last rebalance took how long? join: the wait for the slowest member; sync: the leader's "
+    "How long did each phase of the last rebalance take? join: waiting for the slowest member; sync: the leader's "
     "assign(). In consumer, share and streams groups, assignor wait: until the coordinator had assigned; reconcile: "
-    "until all members had its assignment.",
+    "until all members had received its assignment.",
     tuple(
         of(f"kafka_rebalance_last_{phase.replace(' ', '_')}_seconds", phase)
         for phase in ("join", "sync", "assignor wait", "reconcile")
@@ -75,48 +75,49 @@ PHASES = Panel(
 MOVES = Panel(
     14,
     "Partitions that moved",
-    "How did rebalances change the assignment? Bars are partitions with a new owner, needed or needless: moves above "
-    "the minimum for the balance. Dots: revoked are partitions that members gave up (in eager groups all), assigned "
-    "those that they got, lost those of members that certainly failed.",
+    "How did rebalances change the assignment? Bars: partitions with a new owner; excess: moves above the minimum for "
+    "the balance. Dots: revoked: partitions that members gave up (in eager groups, all of them); assigned: partitions "
+    "that members received; lost: partitions of members that certainly failed.",
     (
         Query(
-            f"{bars_of(MOVED, ONE_GROUP)} - {bars_of(MOVED_NEEDLESSLY, ONE_GROUP)}",
+            f"{bars_of(MOVED, ONE_GROUP)} - {bars_of(MOVED_EXCESS, ONE_GROUP)}",
             "needed",
         ),
-        counted(MOVED_NEEDLESSLY, "needless"),
+        counted(MOVED_EXCESS, "excess"),
         Query(f"{bars_of('kafka_rebalance_partitions_revoked_total', ONE_GROUP)} > 0", "revoked"),
         Query(f"{bars_of('kafka_rebalance_partitions_assigned_total', ONE_GROUP)} > 0", "assigned"),
         Query(f"{bars_of('kafka_rebalance_partitions_lost_total', ONE_GROUP)} > 0", "lost"),
     ),
     Look.COUNTS,
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
     colours=colours.MOVES,
     dots=("revoked", "assigned", "lost"),
 )
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "Which members did the others certainly wait for, and how long? Each is exported for an hour after the last "
-    "rebalance whose slowest member it was, if reports or commits show it, even if it was removed for that; at most "
-    "five. If it is always the same member, check its callbacks on the board Members, or its host.",
+    "Which members did the others certainly wait for, and for how long? A member is shown for an hour after the last "
+    "rebalance in which it was the slowest, if reports or commits show that, even if it was removed for being slow; "
+    "at most five members. If it is always the same member, check its callbacks on the board Members, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="nothing known: no rebalance in the last hour, or no evidence",
+    empty="no rebalance in the last hour, or no evidence of a slowest member",
     links=(LINE_TO_MEMBER,),
 )
 DEPARTED = departed(26, ONE_GROUP, DEPARTED_TO_MEMBER, width=8)
 STANDING = Panel(
     16,
     "Stalled partitions",
-    "How many partitions were stalled at the same time? Stalled partition-seconds per second. standing: the lower "
-    "bound; at most: the upper bound, all of it when a rebalance settles. The line is the number of subscribed "
-    "partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if too little was "
-    "assigned. two owners: a removed member still held them; it shows when that ends, all at once. catching up: moved "
-    "partitions whose owner has not read yet what was appended since (lower bound; only groups in lag_groups).",
+    "How many partitions were stalled at the same time? Stalled partition-seconds per second. stalled: the lower "
+    "bound; at most: the upper bound, all of it when a rebalance settles. subscribed: the number of subscribed "
+    "partitions; an eager rebalance reaches it. no owner: partitions without an owner outside rebalances, because the "
+    "group is Empty or the assignment left them out. two owners: partitions that a removed member still held; shown "
+    "when that ends, all at once. catching up: moved partitions whose owner has not yet read what was appended before "
+    "it took them over (lower bound; only groups in lag_groups).",
     (
-        Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
+        Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "stalled"),
         Query(
             f"$across by (cluster, consumergroup) (rate({STALLED_UPPER}{{{ONE_GROUP}}}[$__rate_interval]))", "at most"
         ),
@@ -142,11 +143,11 @@ STANDING = Panel(
 )
 FOR_NOTHING = Panel(
     23,
-    "Rebalances for nothing",
-    "Do rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked or joined "
-    "too late, and that then join again (Slowest member names them); aborted: started and not completed; "
-    "assign_error: the leader's assign() raised; no-op: all members kept their partitions; follow-up: second "
-    "generation of a cooperative rebalance; polled: changes of a group that is only visible in polls.",
+    "Failed and no-op rebalances",
+    "How many rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked or "
+    "joined too late, and that then join again (Slowest member names them); aborted: started and not completed; "
+    "assign_error: the leader's assign() raised an exception; no-op: all members kept their partitions; follow-up: "
+    "second generation of a cooperative rebalance; polled: changes of a group that is only visible in polls.",
     (
         counted("kafka_rebalance_failed_total", "{{reason}}", "reason"),
         counted("kafka_rebalance_members_expelled_total", "too slow"),

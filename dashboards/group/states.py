@@ -11,7 +11,7 @@ from rebalance_agent.ui.sentences.group_table import STATE_COLOURS
 __all__ = ["MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 
 STATES = tuple((str(state), colour) for state, colour in STATE_COLOURS.items())
-"""Each state and its colour. The number of a state on the board is its position here, from 1."""
+"""Each state and its colour. On the board, a state's number is its position here, starting at 1."""
 
 STATE = " or ".join(
     f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'
@@ -20,23 +20,24 @@ STATE = " or ".join(
 TIMELINE = Panel(
     9,
     "State",
-    "What state was the group in over time? Red (members rejoin) and orange (members wait for the assignment) "
-    "mean that consumption stops; cooperative members continue with the partitions that they keep. Yellow: the group "
-    "is Empty, it lost all its members.",
+    "What state was the group in over time? Red (members rejoin) and orange (members wait for the assignment) mean "
+    "that consumption stops; cooperative members continue with the partitions that they keep. Yellow: the group is "
+    "Empty, because it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
     width=10,
     thresholds=((None, NEUTRAL),),
     least=None,
-    empty="no data of the group in this time",
+    empty="no data for this group in this time range",
     mappings={str(number): state for number, state in enumerate(STATES, 1)},
 )
 RUNS = Panel(
     10,
-    "What it runs",
-    "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
-    "each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. Generation: the "
-    "number of its assignment, one more with each rebalance; 1 again when the group was deleted and created again.",
+    "Assignor and protocol",
+    "Which assignor and protocol does the group use, and where is that known from? Eager assignors stop every "
+    "partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
+    "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the "
+    "group is deleted and created again.",
     (
         Query(
             gauge(
@@ -50,12 +51,12 @@ RUNS = Panel(
     ),
     Look.TABLE,
     width=14,
-    empty="no data of the group",
+    empty="no data for this group",
     columns=(
         Column("assignor", "Assignor"),
         Column("rebalance_protocol", "Protocol", width=110),
         Column("group_type", "Type", width=90),
-        Column("source", "Known by", width=100),
+        Column("source", "Source", width=100),
         Column("Value #B", "Generation", COUNT, 0, width=95),
         Column("cluster", "Cluster", width=100),
     ),
@@ -64,7 +65,8 @@ MEMBERS = Panel(
     21,
     "Membership",
     "How did the membership change? idle: members without a partition that should have one; flapping: members that "
-    "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and 15 minutes longer.",
+    "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and for 15 minutes after "
+    "that.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),

@@ -25,7 +25,7 @@ __all__ = ["MEMBERS"]
 MEMBERS = Board(
     MEMBERS_UID,
     "Kafka rebalances / Members",
-    "Reports of consumers from sidecars and gateways: callbacks, stalls, steps of a rebalance, records read twice.",
+    "What consumers report through sidecars and gateways: callbacks, stalls, steps of a rebalance, records read twice.",
     (
         cluster("kafka_rebalance_member_generation"),
         job("kafka_rebalance_member_generation", "sidecars and gateways"),
@@ -37,10 +37,10 @@ MEMBERS = Board(
         Row(3, NUMBERS[:3]),
         Row(3, NUMBERS[3:]),
         Row(9, (CALLBACKS, STALLS, PHASES), "Where members wait"),
-        Row(9, (COUNTS, AGAIN), "What rebalances cost"),
+        Row(9, (COUNTS, AGAIN), "Costs of rebalances"),
         Row(9, (EACH,), "Each member"),
         Row(9, (PARTITIONS, GENERATION, CALLS)),
-        Row(9, (LIBRARIES,), "What clients measure"),
+        Row(9, (LIBRARIES,), "Measured by clients"),
         Row(9, (REBALANCES, POLLS)),
         Row(9, (IDLE, COMMITS)),
         Row(9, (ASSIGN, ERRORS, SKEW), "Leaders"),

@@ -16,13 +16,13 @@ IDLE_RATIO = f"{PREFIX}poll_idle_ratio"
 LOWEST = f"min_over_time({IDLE_RATIO}{{{MEMBER}}}[$__range] @ end())"
 LIMIT = f"{PREFIX}poll_limit_seconds"
 LATEST_POLLS = f"{was_highest(AGE, MEMBER, *HOST)} or 0 * {was_highest(LIMIT, MEMBER, *HOST)}"
-"""A ranking of clients by the time since their last call of poll(); last those that do not push it."""
+"""A ranking of clients by the time since their last call of poll(); clients that do not push it come last."""
 
-NOTHING = "no client pushes to a gateway"
+NOTHING = "no client pushes telemetry to a gateway"
 
 
 def slowest(name: str, legend: str, *by: str) -> Query:
-    """Return what clients measured as the longest, of the ten clients with the highest values."""
+    """Return the longest times that clients measured, for the ten clients with the highest values."""
     metric, matchers = f"{PREFIX}{name}", f'{MEMBER}, stat="max"'
     return highest_worst(metric, matchers, gauge(metric, matchers, *HOST, *by), legend, *HOST)
 
@@ -30,9 +30,9 @@ def slowest(name: str, legend: str, *by: str) -> Query:
 LIBRARIES = Panel(
     19,
     "Client libraries",
-    "Which client libraries do members use, and which of them have trouble with rebalances? Library and version as "
-    "clients report them to a gateway. The times, within the time range, are from clients that push telemetry to it; "
-    "only Java clients count failed rebalances.",
+    "Which client libraries do members use, and which of them have trouble with rebalances? Clients report their "
+    "library and version to a gateway. In rebalances: time within the time range, only for clients that push "
+    "telemetry to the gateway. Failed: failed rebalances, which only Java clients count.",
     (
         Query(gauge(f"{PREFIX}info", MEMBER, *CLIENT, "host", "software", "version"), rows=True),
         Query(total(f"{PREFIX}rebalancing_seconds_total", *CLIENT, "host"), rows=True),
@@ -55,10 +55,10 @@ LIBRARIES = Panel(
 )
 REBALANCES = Panel(
     20,
-    "Rebalances as clients measure them",
-    "How long do a rebalance and its callbacks take, as clients measure them? The longest in the client's own "
-    "window: since its last push for librdkafka, the last minute for Java. Callbacks: Java only. The ten slowest "
-    "clients.",
+    "Rebalances measured by clients",
+    "How long do rebalances and their callbacks take, as measured by clients? The longest in the client's own window: "
+    "since its last push for librdkafka, the last minute for Java. Callbacks: Java only. The ten slowest clients are "
+    "shown.",
     (
         slowest("rebalance_seconds", f"{NAME} rebalance"),
         slowest("callback_seconds", f"{NAME} {{{{callback}}}}", "callback"),
@@ -72,9 +72,9 @@ REBALANCES = Panel(
 POLLS = Panel(
     21,
     "Time between polls",
-    "Do consumers call poll() too rarely? The longest time between two calls of poll() in the last "
-    "minute, and the time since the last call when the client pushed (Java only). limit: the member's "
-    "max.poll.interval.ms, beyond which it leaves its group. The ten slowest clients.",
+    "Do consumers call poll() too rarely? between polls: the longest time between two calls of poll() in the last "
+    "minute; since the last: time since the last call when the client pushed (both Java only). limit: the member's "
+    "max.poll.interval.ms; beyond it, the member leaves its group. The ten slowest clients are shown.",
     (
         slowest("poll_interval_seconds", f"{NAME} between polls"),
         highest_worst(AGE, MEMBER, gauge(AGE, MEMBER, *HOST), f"{NAME} since the last", *HOST),
@@ -88,8 +88,8 @@ POLLS = Panel(
 IDLE = Panel(
     22,
     "Idle time of consumers",
-    "Do consumers have time left? The share of time that a consumer spends in poll(): near 0, it only processes, and "
-    "will be late for polls and rebalances first. The ten with the lowest share.",
+    "Do consumers have spare time? The share of its time that a consumer spends in poll(): near 0, it only processes, "
+    "and will be the first to be late for polls and rebalances. The ten consumers with the lowest share are shown.",
     (Query(worst(10, gauge(IDLE_RATIO, MEMBER, *HOST), f"-min by ({', '.join(HOST)}) ({LOWEST})", *HOST), NAME),),
     unit="percentunit",
     width=12,
@@ -97,9 +97,9 @@ IDLE = Panel(
 )
 COMMITS = Panel(
     23,
-    "Time of commits",
-    "How long do offset commits take? The longest in the client's own window; the ten slowest. A slow commit in the "
-    "revoked callback delays the whole group.",
+    "Duration of commits",
+    "How long do offset commits take? The longest in the client's own window; the ten slowest clients are shown. A "
+    "slow commit in the revoked callback delays the whole group.",
     (slowest("commit_seconds", NAME),),
     Look.DOTS,
     "s",

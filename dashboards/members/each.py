@@ -22,15 +22,15 @@ BEHIND = (
     f"{was_highest(GENERATION_OF, GROUP, 'consumergroup')} - on (consumergroup) group_right () "
     f"{was_highest(GENERATION_OF, MEMBER, *WHO)}"
 )
-"""Generations that each member is behind the newest of its group, in the whole time range."""
+"""By how many generations each member is behind the newest of its group, over the whole time range."""
 
 EACH = Panel(
     10,
     "Members",
-    "Which member differs from the others? Behind: number of generations behind the newest member of its group. "
-    "Above 0, the member has left the group or has not received the new generation. The counts are for the time "
-    "range. Lost: partitions of which a callback said so; not all clients have that callback, and a killed member "
-    "reports nothing, so no number does not mean that nothing was lost.",
+    "Which member differs from the others? Behind: number of generations behind the newest member of its group; above "
+    "0, the member has left the group or has not received the new generation. The counts are for the time range. "
+    "Lost: partitions that a callback reported as lost; not all clients have that callback, and a killed member "
+    "reports nothing, so an empty cell does not mean that nothing was lost.",
     (
         Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
         Query(
@@ -65,13 +65,14 @@ EACH = Panel(
         Column("Value #E", "Assigned", COUNT, 0, width=80),
         Column("Value #F", "Lost", COUNT, 0, above(bad=1), width=70),
         Column("Value #G", "Read twice", COUNT, 0, above(1), width=92),
-        Column("Value #H", "Commits refused", COUNT, 0, above(1), width=130),
+        Column("Value #H", "Commits rejected", COUNT, 0, above(1), width=140),
     ),
 )
 PARTITIONS = Panel(
     11,
     "Partitions by member",
-    "How many partitions does each member have? Members with the same client id are added up. The ten with most.",
+    "How many partitions does each member have? Members with the same client id are added up. The ten members with "
+    "the most partitions are shown.",
     (
         highest_worst(
             "kafka_rebalance_member_partitions",
@@ -82,13 +83,13 @@ PARTITIONS = Panel(
         ),
     ),
     Look.AREAS,
-    empty="no member reports",
+    empty="no members report",
 )
 COUNTS = Panel(
     12,
-    "Given up, received, lost",
-    "How many partitions are revoked, assigned and lost? The ten groups with the most of each are shown. A "
-    "cooperative member gives up a few partitions; an eager member gives up all of them in every rebalance.",
+    "Revoked, assigned and lost partitions",
+    "How many partitions are revoked, assigned and lost? For each, the ten groups with the most are shown. A "
+    "cooperative member gives up only a few partitions; an eager member gives up all of them in every rebalance.",
     (
         counted_worst("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
         counted_worst("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),
@@ -96,28 +97,28 @@ COUNTS = Panel(
     ),
     Look.COUNTS,
     width=12,
-    empty="no member reports",
+    empty="no members report",
 )
 AGAIN = Panel(
     13,
-    "Work done again",
-    "When were records read twice because of rebalances, and when were commits rejected? The ten members with most. "
-    "Commit in the revoked callback to reduce both.",
+    "Repeated work",
+    "When were records read twice because of rebalances, and when were commits rejected? The ten members with the "
+    "most are shown. Commit in the revoked callback to reduce both.",
     (
         counted_worst("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", *WHO),
         counted_worst("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", *WHO),
     ),
     Look.COUNTS,
     width=12,
-    empty="none counted",
+    empty="none in this time range",
 )
 GENERATION = Panel(
     17,
     "Generation by member",
-    "Is a member behind its group? The lines of one group normally coincide; a line that stays below has missed a "
-    "rebalance. The ten members that are furthest behind.",
+    "Is a member behind its group? The lines of one group normally coincide; a member whose line stays below the "
+    "others has missed a rebalance. The ten members that are furthest behind are shown.",
     (Query(worst(10, gauge("kafka_rebalance_member_generation", MEMBER, *WHO), BEHIND, *WHO), NAME),),
     decimals=0,
     least=None,
-    empty="no member reports",
+    empty="no members report",
 )

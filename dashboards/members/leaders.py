@@ -1,4 +1,4 @@
-"""What leaders report: assign() and its result."""
+"""Reports of leaders: assign() and its result."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ __all__ = ["ASSIGN", "ERRORS", "SKEW"]
 
 ASSIGN = Panel(
     14,
-    "Time of assign()",
-    "How long does the leader's assign() take? Mean since the previous point, of the ten with the most time. The "
-    "group waits for it in the sync phase. Seconds mean many topics or a slow assignor.",
+    "Duration of assign()",
+    "How long does the leader's assign() take? The group waits for it in the sync phase; if it takes seconds, there "
+    "are many topics or the assignor is slow. Each point is the mean since the previous point; the ten assignors with "
+    "the most time are shown.",
     (
         mean_worst(
             "kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"
@@ -22,14 +23,14 @@ ASSIGN = Panel(
     Look.DOTS,
     "s",
     thresholds=above(0.5, 5),
-    empty="no assign() in this time",
+    empty="no assign() in this time range",
 )
 ERRORS = Panel(
     15,
-    "assign() in trouble",
-    "Does the assignor fail, or can it not decode members' user data? Each member with unreadable user data counts: "
-    "different versions, or a wrong setting. It is treated as a member without user data. Missing standbys: the group "
-    "has too few members or processes for the copies that its setting requires.",
+    "Assignor errors",
+    "Does the assignor fail, or is it unable to decode members' user data? Each member with unreadable user data "
+    "counts; the cause is different versions or a wrong setting. Such a member is treated as one without user data. "
+    "missing standbys: the group has too few members or processes for the copies that its setting requires.",
     (
         counted(
             "kafka_rebalance_member_assign_failures_total",
@@ -47,17 +48,17 @@ ERRORS = Panel(
         ),
     ),
     Look.COUNTS,
-    empty="none counted",
+    empty="none in this time range",
 )
 SKEW_OF = "kafka_rebalance_member_assignment_skew_ratio"
 SKEW = Panel(
     16,
     "Skew of leaders' assignments",
-    "Is the leader's assignment even? The highest load divided by the load that its strategy promises; 1 is best. "
-    "Only members that were leaders are shown, the ten with the highest skew.",
+    "Is the leader's assignment even? The load of the most loaded member divided by its share under the strategy; 1 "
+    "is best. Only members that were leaders are shown: the ten with the highest skew.",
     (highest_worst(SKEW_OF, MEMBER, gauge(SKEW_OF, MEMBER, *WHO), NAME, *WHO),),
     thresholds=SHARES,
     decimals=2,
     least=1,
-    empty="no leader reports",
+    empty="no leaders report",
 )

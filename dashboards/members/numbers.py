@@ -14,13 +14,13 @@ BUCKET = (
     f"(histogram_quantile(1, sum by (le, {_KIND}) (increase({CALLBACK}_bucket{{{GROUP}}}[$__range]) "
     f"{reporting('$__range')})) >= 0)"
 )
-"""Two bounds of a process's slowest callback, in seconds: the time of all, and its bucket's; no bucket without any."""
+"""Two upper bounds of a process's slowest callback, in seconds: the sum of all callbacks, and its bucket's bound."""
 
 NUMBERS = (
     Panel(
         1,
         "Members that report",
-        "How many members report, by a sidecar or a gateway? If the board Fleet counts more, the others are not "
+        "How many members report, through a sidecar or a gateway? If the board Fleet counts more, the others are not "
         "instrumented, and their stalls are bounds.",
         (Query(f"count({gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)})", now=True),),
         Look.NUMBER,
@@ -29,36 +29,36 @@ NUMBERS = (
     ),
     Panel(
         2,
-        "Slowest callback, at most",
-        "Do rebalance callbacks of members delay rebalances? The slowest rebalance callback in the time range was "
-        "not slower than this: the upper bound of its bucket (1, 5, 10, 15, 30 s ...), or the sum of all "
-        "callbacks of its process if that is lower. While onPartitionsRevoked runs, the whole group waits.",
+        "Slowest callback (upper bound)",
+        "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this: the "
+        "upper bound of the slowest one's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks of "
+        "its process if that is lower. While onPartitionsRevoked runs, the whole group waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",
         width=8,
         thresholds=above(1, 5),
-        empty="no callback in this time",
+        empty="no callbacks in this time range",
     ),
     Panel(
         3,
         "Records read twice",
-        "How many records were read twice because of rebalances? Records that were read and not committed when their "
+        "How many records were read twice because of rebalances? Records that were read but not committed when their "
         "partition was revoked, and records read again after an offset reset, in the time range.",
         (Query(f"sum({total('kafka_rebalance_member_reprocessed_records_total', *CLIENT)})", now=True),),
         Look.NUMBER,
         width=8,
         thresholds=above(1, 10_000),
         decimals=0,
-        empty="no member reports",
+        empty="no members report",
     ),
     Panel(
         4,
         "Partitions reported lost",
-        "Did members report that they lost partitions without revoking them? Not every client has a callback for that, "
-        "and a member that was killed reports nothing, so no number does not mean that nothing was lost. The alert "
-        "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) count by the coordinator's "
-        "records.",
+        "Did members report partitions that they lost without revoking them? Not every client has a callback for "
+        "that, and a killed member reports nothing, so an empty panel does not mean that nothing was lost. The alert "
+        "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) use the coordinator's records "
+        "instead.",
         (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)}) > 0", now=True),),
         Look.NUMBER,
         width=8,
@@ -70,17 +70,17 @@ NUMBERS = (
         5,
         "assign() failed",
         "Did an assignor raise an exception in a leader? The whole group then has no assignment until the problem is "
-        "corrected.",
+        "fixed.",
         (Query(f"sum({total('kafka_rebalance_member_assign_failures_total')})", now=True),),
         Look.NUMBER,
         width=8,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no leader reports",
+        empty="no leaders report",
     ),
     Panel(
         6,
-        "Commits refused",
+        "Commits rejected",
         "Did members commit too late, during a rebalance? Partitions whose commits the coordinator rejected; their "
         "records are read twice. Only gateways report this.",
         (Query(f"sum({total('kafka_rebalance_member_rejected_commits_total', *CLIENT)})", now=True),),
@@ -88,6 +88,6 @@ NUMBERS = (
         width=8,
         thresholds=above(1),
         decimals=0,
-        empty="no gateway reports",
+        empty="no gateways report",
     ),
 )

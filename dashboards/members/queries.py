@@ -39,8 +39,8 @@ NAME = "{{consumergroup}} {{client_id}}"
 def reporting(window: str, at: str = "") -> str:
     """Return a PromQL clause that selects processes which reported one of the selected members in the window.
 
-    It is for metrics without a member's label. A sidecar reports the consumers of its pod, so this selects a member's
-    own series; a gateway's series are those of all its members. ``at``: ``@ end()`` for rankings.
+    It is for metrics without a label for the member. A sidecar reports only the consumers of its pod, so this selects
+    the member's own series; a gateway's series cover all its members. ``at``: ``@ end()`` for rankings.
     """
     return (
         f"and on (job, instance, consumergroup) max_over_time({GENERATION_OF}{{{MEMBER}}}[{window}]{at and ' ' + at})"
@@ -53,13 +53,13 @@ def total(metric: str, *by: str) -> str:
 
 
 def counted(metric: str, legend: str, *by: str) -> Query:
-    """Return the counter as bars, only where it increased, because most error counters never do."""
+    """Return the counter as bars, without zeros, because most error counters never increase."""
     went_up = bars_of(metric, _matchers(metric), *by, across="sum", only=_only(metric, "$__rate_interval"))
     return Query(f"{went_up} > 0", legend)
 
 
 def worst_of(metric: str, *by: str, number: int = 10) -> str:
-    """Return a clause that selects the series whose counter increased most in the time range."""
+    """Return a clause that selects the series whose counter increased the most in the time range."""
     ranking = went_up(metric, _matchers(metric), *by, across="sum", only=_only(metric, "$__range", "@ end()"))
     return worst(number, "", ranking, *by)
 

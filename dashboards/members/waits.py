@@ -1,4 +1,4 @@
-"""Waits of members, by callback and phase, and their number."""
+"""Waits of members by callback and phase, and the number of callbacks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ PROCESS = ("consumergroup", "instance")
 CALLBACKS = Panel(
     7,
     "Slowest callbacks",
-    "How long do the application's rebalance callbacks take, and in which process? Mean since the previous point, of "
-    "the ten processes with the most time in callbacks. revoked delays the whole group; assigned delays only its own "
-    "member; lost runs after the member was removed from the group.",
+    "How long do the application's rebalance callbacks take, and in which process? Each point is the mean since the "
+    "previous point; the ten processes with the most time in callbacks are shown. revoked delays the whole group; "
+    "assigned delays only its own member; lost runs after the member was removed from the group.",
     (
         Query(
             f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback')}{worst_of(f'{CALLBACK}_sum', *PROCESS)}",
@@ -24,26 +24,27 @@ CALLBACKS = Panel(
     Look.DOTS,
     "s",
     thresholds=above(1, 5),
-    empty="no callback in this time",
+    empty="no callbacks in this time range",
 )
 STALLS = Panel(
     8,
     "Stalls of members",
-    "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
-    "to the end of its next assigned callback. Mean of its group's members since the previous point; the ten groups "
-    "with the longest stalls in all.",
+    "For how long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost "
+    "callback to the end of its next assigned callback. Each point is the mean over the group's members since the "
+    "previous point; the ten groups with the longest total stall are shown.",
     (mean_worst("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
 )
 PHASES = Panel(
     9,
     "Stop, join, sync",
-    "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, which the member "
-    "itself causes (only gateways report it); join: the wait for the slowest other member; sync: the wait for the "
-    "leader's assign(). Mean of the group's members since the previous point; of each step the ten groups with most.",
+    "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, a delay that the "
+    "member itself causes (only gateways report it); join: waiting for the slowest other member; sync: waiting for "
+    "the leader's assign(). Each point is the mean over the group's members since the previous point; for each step, "
+    "the ten groups with the most time are shown.",
     tuple(
         mean_worst(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
         for phase in ("stop", "join", "sync")
@@ -51,14 +52,14 @@ PHASES = Panel(
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
 )
 CALLS = Panel(
     18,
     "Callbacks",
-    "How often does each callback run? The ten that run most often. Many lost callbacks mean that members are removed "
-    "from their group.",
+    "How often does each callback run? The ten callbacks that run most often are shown. Many lost callbacks mean that "
+    "members are removed from their group.",
     (counted_worst(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
     Look.COUNTS,
-    empty="no member reports",
+    empty="no members report",
 )

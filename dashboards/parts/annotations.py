@@ -9,11 +9,11 @@ __all__ = ["deploys"]
 
 
 def deploys(groups: str = GROUP, *, on: bool) -> Annotation:
-    """The time of each rollout of ``groups``; ``on``: shown at first."""
+    """Return marks for the time of each rollout of ``groups``; ``on``: initially shown."""
     return Annotation(
         "Deploys",
         f"{gauge('kafka_rebalance_rollout_in_progress', groups)} == 1",
-        "Members are replaced one by one",
+        "Members are being replaced one by one",
         "{{consumergroup}}",
         "purple",
         on=on,

@@ -30,11 +30,11 @@ SERVICE_UID = "rebalance-service"
 class Variable:
     """A selection at the top of a board.
 
-    ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value; or ``text``: what a field in which people
-    write has at first.
+    ``query``: Grafana's ``label_values(...)``; or ``choices``: pairs of text and value; or ``text``: the initial text
+    of a text field.
 
-    ``all_value``: the regular expression for All; empty: there is no All. ``hidden``: only for links and linters.
-    ``taken``: the regular expression for a value in a result of ``query_result(...)``, whose order is kept.
+    ``all_value``: the regular expression for All; without it, there is no All. ``hidden``: only for links and linters.
+    ``taken``: the regular expression that extracts a value from a result of ``query_result(...)``, whose order is kept.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Variable:
 class Annotation:
     """Marks on all panels; ``title`` and ``text`` can contain labels.
 
-    ``moments``: each value of ``expression`` is a Unix time in milliseconds, and the mark is at that time. Otherwise
-    marks are at each point with a value, and Grafana joins consecutive ones to a region.
+    ``moments``: each value of ``expression`` is a Unix time in milliseconds, and the mark is at that time. Otherwise,
+    there is a mark at each point with a value, and Grafana joins consecutive marks to a region.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Board:
 
 
 def leads_to(uid: str, title: str, *variables: str) -> Link:
-    """Return a link to another board with the values of these variables; Grafana adds the time range.
+    """Return a link to another board that keeps the values of these variables; Grafana adds the time range.
 
     Not every variable is valid on every board: an observer's ``job`` matches nothing on the board Members.
     """

@@ -1,4 +1,4 @@
-"""Colours of names that occur on several boards: a name has the same colour everywhere."""
+"""Colours of names in legends: a name has the same colour on every board."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ TRIGGERS = {
     "racks_changed": "super-light-green",
     "unknown": "#808080",
 }
-"""Warm colours need a look, blue and purple are usually deploys, green is growth of topics.
+"""Warm colours: investigate. Blue and purple: usually a deploy. Green: topics that grow.
 
-Triggers without a colour would get one of Grafana's palette, which begins with these: left would look like failed.
+Without a colour here, a trigger would get one of Grafana's palette, which begins with the same colours: member_left
+could look like member_failed.
 """
 
 REASONS = {
@@ -32,11 +33,11 @@ REASONS = {
     "no-op": "blue",
     "polled": "#808080",
 }
-"""Why a rebalance was for nothing."""
+"""Why a rebalance failed, repeated or changed nothing."""
 
 MOVES = {
     "needed": "blue",
-    "needless": "orange",
+    "excess": "orange",
     "revoked": "purple",
     "assigned": "green",
     "lost": "red",
@@ -45,12 +46,12 @@ MOVES = {
 
 DEPLOYS = {
     "in a deploy": "purple",
-    "otherwise": "orange",
+    "other": "orange",
 }
 """Whether a rebalance belongs to a deploy."""
 
 STALLED = {
-    "standing": "red",
+    "stalled": "red",
     "at most": "orange",
     "no owner, empty": "yellow",
     "no owner, unassigned": "dark-red",
@@ -58,7 +59,7 @@ STALLED = {
     "catching up": "green",
     "subscribed": "blue",
 }
-"""Partitions that nobody reads, and why."""
+"""Partitions that no member reads, and the reasons."""
 
 MEMBERSHIP = {
     "members": "blue",

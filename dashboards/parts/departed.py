@@ -11,16 +11,17 @@ _MEMBERS_MAX = 20
 
 
 def departed(number: int, matchers: str, to_member: Link, *columns: Column, width: int) -> Panel:
-    """Return the table; ``columns``: those before the member's, one for each further label."""
+    """Return the table. ``columns``: the columns before the member's, one for each further label."""
     labels = (*(column.field for column in columns), "client_id", "host", "how")
     return Panel(
         number,
         "Members that failed or keep leaving",
-        "Who causes the rebalances? Members that failed, or that departed at least three times, at most 15 minutes "
-        f"apart; for an hour after the last time. Five of each group, {_MEMBERS_MAX} in all. Times: how often; How, "
-        f"the "
-        "last time. failed: removed by the coordinator, or its process ended; expelled: removed because it revoked its "
-        "partitions or joined too late; left: it closed; unknown: nothing shows it. A deploy is not one of them.",
+        "Which members cause the rebalances? Members that failed, or that departed at least three times, at most 15 "
+        "minutes apart; each is shown for an hour after its last departure. At most five members per group, "
+        f"{_MEMBERS_MAX} in total. Times: how often the member departed. How: how it departed the last time. failed: "
+        "removed by the coordinator, or its process ended; expelled: removed because it revoked its partitions or "
+        "joined too late; left: its consumer was closed; unknown: no evidence shows it. Departures in deploys do not "
+        "count.",
         (
             Query(
                 f"topk({_MEMBERS_MAX}, {gauge('kafka_rebalance_departures', matchers, *labels)})",

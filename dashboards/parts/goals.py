@@ -42,17 +42,17 @@ GOAL = f"{_SLO * 100:g} %"
 """The objective for partition-seconds without a stall, as text."""
 
 ALLOWED = round(1 - _SLO, 12)
-"""The share of partition-seconds that may be stalled by the objective."""
+"""The share of partition-seconds that the objective allows to be stalled."""
 
 BURN_FAST = _number(_VALUES.alerts["KafkaGroupStallBudgetBurnFast"]["factor"])
 
 MARGIN, TIMEOUT_UNKNOWN = _STUCK["margin_seconds"], _STUCK["timeout_seconds"]
-"""A rebalance is stuck from the rebalance timeout plus this margin in seconds; the timeout to use if it is unknown."""
+"""In seconds: a rebalance is stuck after its rebalance timeout plus this margin; the timeout if it is unknown."""
 
 STORM, STORM_PER_MEMBER, STORM_MIN = str(_STORM["window"]), _STORM["per_member"], _STORM["rebalances"]
 
 ABORTED, ASSIGN_ERRORS = _FAILED["aborted"], _FAILED["assign_errors"]
-"""Failed rebalances, by reason, that are too many; a single one is normal if a member joins late."""
+"""Limits for failed rebalances, by reason; a single aborted one is normal if a member joins late."""
 
 AVAILABILITY = below(0.99, _SLO)
 SHARES = above(_number(_VALUES.alerts["KafkaGroupAssignmentSkewed"]["ratio"]), 3)

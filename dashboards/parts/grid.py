@@ -17,7 +17,7 @@ WIDTH = 24
 class Row:
     """One row of panels. ``height`` is in units of Grafana's grid (30 pixels with margin).
 
-    ``heading``: the title over this row and those after it, up to the next heading. A click on it folds them.
+    ``heading``: the title above this row and the following rows, up to the next heading. A click on it folds them.
     """
 
     height: int

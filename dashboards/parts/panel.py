@@ -16,7 +16,7 @@ Steps = tuple[tuple[float | None, str], ...]
 """Thresholds: (lowest value, colour); the first one has no value."""
 
 COUNT = "locale"
-"""Grafana's unit of whole numbers with separators; with "short" 1,049 is shown as 1 K."""
+"""Grafana's unit for whole numbers with separators; with "short", 1,049 is shown as 1 K."""
 
 PLAIN: Steps = ((None, NEUTRAL),)
 """Thresholds without good or bad values. Without thresholds a panel gets Grafana's default: red from 80."""
@@ -67,9 +67,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel. ``number`` is its permanent id, for links and bookmarks. ``question``: its question, and how to read it.
+    """A panel. ``number``: its permanent id, for links and bookmarks. ``question``: its question, and how to read it.
 
-    ``empty``: the text without data, which is often the good case.
+    ``empty``: the text if there is no data, which is often the good case.
     """
 
     number: int
@@ -92,11 +92,11 @@ class Panel:
     """The headings of the columns by which a table is sorted, highest first."""
 
     sort_up: tuple[str, ...] = ()
-    """The headings by which it is sorted before, lowest first."""
+    """The headings by which it is sorted first, lowest first."""
 
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Name in the legend -> colour, if the colour has a meaning."""
+    """Name in the legend -> colour, for colours with a meaning."""
 
     dots: tuple[str, ...] = ()
-    """Names of series that are dots between the bars, and are not stacked with them."""
+    """Names of series that are drawn as dots between the bars, and are not stacked with them."""

@@ -31,19 +31,19 @@ ROLE = 'job=~"$job", instance=~"$instance", cluster=~"$cluster"'
 """Label matchers of every query. ``cluster`` exists only with a ``cluster_name``; All also matches its absence."""
 
 GROUP = ROLE + ', consumergroup=~"$consumergroup"'
-"""The same for boards of several groups."""
+"""The same matchers, for boards of several groups."""
 
 ONE_GROUP = ROLE + ', consumergroup="$consumergroup"'
-"""The same for boards of one group."""
+"""The same matchers, for boards of one group."""
 
 
 CLOSED = frozenset(label for metric in BY_NAME.values() for label in metric.values)
-"""Labels with few values, all of them known: a legend with one of them is short."""
+"""Labels with a few, fixed values: a legend with one of them is short."""
 
 _LABEL = re.compile(r"\{\{(\w+)\}\}")
 
 BAR = "3m"
-"""The minimum distance between points that count: three scrapes at a scrape interval of 60 s."""
+"""The minimum distance between points of bars: three scrapes at a scrape interval of 60 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def labels_of(legend: str) -> list[str]:
 
 
 def gauge(metric: str, matchers: str, *by: str) -> str:
-    """Return a gauge: several observers have the same value, so their maximum is used."""
+    """Return a gauge. Several observers export the same value, so the maximum is used."""
     return f"max by ({_labels(by)}) ({metric}{{{matchers}}})"
 
 
@@ -82,25 +82,26 @@ def count_in(
 
 
 def times_in(counter: str, matchers: str, *by: str, across: str = "$across", only: str = "") -> str:
-    """Return the increase in the time range as an integer: ``increase`` extrapolates and gives fractions."""
+    """Return the increase in the time range, rounded to an integer, because ``increase`` extrapolates to fractions."""
     return f"round({count_in(counter, matchers, *by, across=across, only=only)})"
 
 
 def bars_of(counter: str, matchers: str, *by: str, across: str = "$across", only: str = "") -> str:
     """Return the increase since the previous point, as an integer: the points add up to the counter.
 
-    The window of a point is one scrape longer than the distance between points. Two windows so share one sample, and no
-    increase between two samples is lost or counted twice. ``increase`` extrapolates to the whole window, hence the
-    ratio. It holds if points are at least three scrapes apart (`BAR`); otherwise Grafana makes the window longer.
+    The window of a point is one scrape longer than the distance between points. Consecutive windows therefore share one
+    sample, and no increase between two samples is lost or counted twice. ``increase`` extrapolates to the whole window,
+    which the ratio corrects. This holds if points are at least three scrapes apart (`BAR`); otherwise Grafana makes the
+    window longer.
     """
     counted = count_in(counter, matchers, *by, window="$__rate_interval", across=across, only=only)
     return f"round({counted} * $__interval_ms / $__rate_interval_ms)"
 
 
 def mean_of(metric: str, matchers: str, *by: str, only: str = "") -> str:
-    """Return the mean of a histogram's observations since the previous point; no point without any.
+    """Return the mean of a histogram's observations since the previous point; no point if there were none.
 
-    Unlike a quantile, it does not depend on buckets, and is the value itself where there was one observation.
+    Unlike a quantile, it does not depend on buckets, and a single observation is shown with its own value.
     """
     labels = ", ".join(_split(by))
     total, number = (

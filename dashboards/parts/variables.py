@@ -9,8 +9,8 @@ __all__ = ["ACROSS", "cluster", "groups_like", "instance", "job", "one_group", "
 ACROSS = Variable(
     "across",
     "Observers",
-    "How counts of several observers are combined: replicas share the groups, so their counts add up; independent "
-    "observers count the same, so the highest is taken. With one observer both are the same.",
+    "How counts of several observers are combined. Replicas share the groups, so their counts are added up. "
+    "Independent observers count the same events, so the maximum is used. With one observer, the result is the same.",
     choices=(("share the groups", "sum"), ("each sees all", "max")),
 )
 
@@ -40,7 +40,7 @@ def job(metric: str, whose: str) -> Variable:
 
 
 def instance(metric: str) -> Variable:
-    """Return the instances of these jobs; hidden, because the boards show groups and not observers."""
+    """Return the instances of these jobs; hidden, because the boards show groups, not observers."""
     return Variable(
         "instance",
         "Instance",
@@ -65,7 +65,7 @@ def some_groups(metric: str) -> Variable:
 
 
 def groups_like(pattern: str) -> Variable:
-    """Return a variable: a regular expression for group names that users enter; initially ``pattern``."""
+    """Return a text field for a regular expression that matches group names; initially ``pattern``."""
     return Variable(
         "consumergroup",
         "Groups",
@@ -75,12 +75,12 @@ def groups_like(pattern: str) -> Variable:
 
 
 def one_group(metric: str, ranking: str) -> Variable:
-    """Return a choice of one group; first the one whose counter ``ranking`` increased most in the time range."""
+    """Return a choice of one group; the group whose counter ``ranking`` increased the most comes first."""
     selected = '{cluster=~"$cluster", job=~"$job"}'
     return Variable(
         "consumergroup",
         "Group",
-        "The consumer group; those with the highest loss are first.",
+        "The consumer group; groups with the highest loss come first.",
         f"query_result(sort_desc(sum by (consumergroup) (increase({ranking}{selected}[$__range])) "
         f"or 0 * max by (consumergroup) ({metric}{selected})))",
         r'/^\{consumergroup="(.*)"\} /',
@@ -88,12 +88,12 @@ def one_group(metric: str, ranking: str) -> Variable:
 
 
 def some_members(metric: str) -> Variable:
-    """Return a choice of any number of members of these groups; initially all. Some metrics have no such label."""
+    """Return a choice of any number of members of these groups; initially all. Some metrics have no label for it."""
     return Variable(
         "client_id",
         "Member",
-        "Only these members, by client id. Histograms have no member: they are of the processes that report these "
-        "members.",
+        "Only these members, by client id. Histograms have no label for the member; they cover the processes that "
+        "report these members.",
         f'label_values({metric}{{cluster=~"$cluster", job=~"$job", consumergroup=~"$consumergroup"}}, client_id)',
         all_value=".*",
         multi=True,

@@ -1,4 +1,4 @@
-"""Rebalances of deploys, and the others, on the board Service."""
+"""Rebalances in and outside deploys, on the board Service."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _DEPLOYED = f"{gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1"
 
 DEPLOYS = Panel(
     25,
-    "Rebalances in deploys, and others",
-    "Do deploys cause the rebalances? in a deploy: rebalances of groups whose members were being replaced one by one, "
-    "or had been within 15 minutes before, while nothing failed; otherwise: all others. Each bar counts the rebalances "
-    "that ended since the previous bar. The first ones of a deploy, before it is recognised, are among the others.",
+    "Rebalances in and outside deploys",
+    "Do deploys cause the rebalances? in a deploy: rebalances of groups whose members were being replaced one by one "
+    "without failures, or had been within the last 15 minutes; other: all other rebalances, including the first ones "
+    "of a deploy, before it is detected. Each bar counts the rebalances that ended since the previous bar.",
     (
         Query(f"sum({lately(COMPLETED)} and on (cluster, consumergroup) ({_DEPLOYED})) > 0", "in a deploy"),
-        Query(f"sum({lately(COMPLETED)} unless on (cluster, consumergroup) ({_DEPLOYED})) > 0", "otherwise"),
+        Query(f"sum({lately(COMPLETED)} unless on (cluster, consumergroup) ({_DEPLOYED})) > 0", "other"),
     ),
     Look.COUNTS,
     width=12,
-    empty="no rebalance in this time",
+    empty="no rebalances in this time range",
     colours=colours.DEPLOYS,
 )

@@ -1,4 +1,4 @@
-"""The objective of a service's groups on the board Service: availability, error budget, and the groups using it."""
+"""The objective of a service's groups: availability, error budget, and the groups that use it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ NUMBERS = (
     replace(
         GROUPS,
         question="How many consumer groups match the regular expression above? 0: none, or no observer is scraped.",
-        empty="no group matches",
+        empty="no groups match",
     ),
     AVAILABLE,
     Panel(
         3,
         "Budget used",
-        f"What share of the error budget did stalls use? An objective of {GOAL} allows {ALLOWED:.1%} of all "
-        "partition-seconds to be stalled (lower bound) in the time range; 100 % is all of it. For the budget of a "
-        "month choose 30 days.",
+        f"What share of the error budget did stalls use? With an objective of {GOAL}, {ALLOWED:.1%} of all "
+        "partition-seconds in the time range may be stalled (lower bound); at 100 %, all of this budget is used. For "
+        "a monthly budget, choose 30 days.",
         (
             Query(
                 f"sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)}) / {ALLOWED:g}",
@@ -43,31 +43,31 @@ NUMBERS = (
         width=4,
         thresholds=USED,
         decimals=0,
-        empty="no partition is watched",
+        empty="no partitions observed",
     ),
     REBALANCES,
     UNOWNED,
     Panel(
         4,
-        "Behind",
-        "How old is the oldest record that a group has yet to read? Only for groups in lag_groups.",
+        "Lag age",
+        "How old is the oldest record that a group has not read yet? Only for groups in lag_groups.",
         (Query(f"max({gauge(GROUP_LAG_AGE, GROUP)})", now=True),),
         Look.NUMBER,
         unit="s",
         width=4,
         thresholds=above(60, 300),
         decimals=0,
-        empty="lag_groups names no group",
+        empty="lag_groups matches no groups",
     ),
 )
 WHICH = Panel(
     7,
-    "Which groups use the budget, and why",
-    "Which groups use the most of their error budget, and what for? Budget: stalled partition-seconds (lower bound) of "
-    f"the time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
-    "same in seconds, over all partitions. Mostly: the most frequent trigger; among about equally frequent ones, "
-    "the most serious. Behind: age of the oldest record to read, for groups in lag_groups. Also: the most serious "
-    "further problem. A click on a group opens its board.",
+    "Groups that use the budget, and why",
+    "Which groups use the most of their error budget, and why? Budget: stalled partition-seconds (lower bound) of the "
+    f"time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
+    "stalled partition-seconds, summed over all partitions. Main trigger: the most frequent trigger; if several are "
+    "about equally frequent, the most serious of them. Lag age: age of the oldest unread record, for groups in "
+    "lag_groups. Other problem: the most serious further problem. A click on a group opens its board.",
     (
         Query(f"{count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)} / {ALLOWED:g}", rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
@@ -79,7 +79,7 @@ WHICH = Panel(
     ),
     Look.TABLE,
     width=24,
-    empty="no group matches",
+    empty="no groups match",
     sort_by=("Budget",),
     columns=(
         Column("cluster", "Cluster", width=75),
@@ -88,17 +88,17 @@ WHICH = Panel(
         Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=108),
         Column("Value #C", "Lost", "s", 1, width=90),
         Column("Value #D", "Rebalances", COUNT, 0, width=92),
-        Column("trigger", "Mostly", width=170),
-        Column("Value #F", "Behind", "s", 0, width=90),
-        Column("finding", "Also", width=130),
+        Column("trigger", "Main trigger", width=170),
+        Column("Value #F", "Lag age", "s", 0, width=90),
+        Column("finding", "Other problem", width=130),
     ),
 )
 BURN = Panel(
     24,
     "Burn rate of the last hour",
-    "How fast do stalls use the budget? At 1 the budget lasts exactly for its period, at 2 for half of it. "
-    "Stalled partition-seconds of the last hour (lower bound), divided by those that the objective allows. The alert "
-    f"on a fast burn begins at {BURN_FAST}. The ten groups with the highest loss in the time range.",
+    "How fast do stalls use the budget? At 1, the budget lasts exactly for its period; at 2, for half of it. Stalled "
+    "partition-seconds of the last hour (lower bound), divided by those that the objective allows. The alert on a "
+    f"fast burn fires above {BURN_FAST}. The ten groups with the highest loss in the time range are shown.",
     (
         Query(
             worst(
@@ -112,6 +112,6 @@ BURN = Panel(
     width=12,
     thresholds=above(1, BURN_FAST),
     decimals=2,
-    empty="no partition is watched",
+    empty="no partitions observed",
     links=(LINE_TO_GROUP,),
 )

@@ -40,17 +40,17 @@ def labelled(series, **labels):
 
 
 def shared(values):
-    """A replica's part of promtool's notation: of ``0+4x5 8`` it is ``0+1x5 2``, for what follows an x is how often."""
+    """One replica's share in promtool's notation: ``0+1x5 2`` of ``0+4x5 8``; the number after x is a repeat count."""
     return re.sub(r"(?<![x\d.])\d+(?:\.\d+)?", lambda found: f"{float(found[0]) / REPLICAS:g}", values)
 
 
 def elsewhere(cluster):
-    """The name of the other cluster; one that has none gets one."""
+    """The name of the other cluster, also for a cluster without a name."""
     return f"{cluster}-too"
 
 
 def replicated(case):
-    """The case as seen by replicas: each has the gauges and its share of the counters; and everything in two clusters.
+    """The case as replicas export it: each has the gauges and its share of the counters; everything is in two clusters.
     An agent's own series exist only once.
     """
     reported = {}
@@ -84,16 +84,16 @@ def test_replicas_and_a_second_cluster_make_no_difference(name, tmp_path):
 
 OTHERWISE = (("max by", "sum by"), ("min by", "sum by"), ("sum by", "max by"), ("(cluster, ", "("))
 SAME = (re.compile(r"\b0 \* $"), re.compile(r"^max by \([^)]*\) \([^()]*\)\s*> 0(?!\.)"))
-"""Before or from an aggregation on: of what is multiplied by nothing, or only there or not, the sum is as good."""
+"""Text before an aggregation, or from it on, where a sum is as good: values multiplied by 0, or compared with 0."""
 
 ALIKE = {
-    "KafkaGroupRevokeCallbackSlow: sum by": "the highest bucket with anything in it is that of a part, too",
+    "KafkaGroupRevokeCallbackSlow: sum by": "the highest bucket that is not empty is the same for a part of the series",
 }
 """Alert and aggregation that may be replaced, with the reason."""
 
 
 def mutants():
-    """Each rule with one aggregation changed: (alert: aggregation, where, rules)."""
+    """Each rule with one aggregation changed: (alert: aggregation, position, rules)."""
     for name in NAMES:
         rules, otherwise = rule_file(VALUES, name), OTHERWISE if name.startswith("KafkaGroup") else OTHERWISE[-1:]
         for at, each in enumerate(yaml.safe_load(rules)["groups"][0]["rules"]):

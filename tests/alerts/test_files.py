@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from alerts.files import documents, rule_files
+from alerts.files import PAGE, documents, rule_files
+from alerts.pack import ALERTS
 from alerts.values import ValuesError, load, seconds
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +21,18 @@ WRITTEN = {Path("alerts") / path: text for path, text in rule_files(VALUES).item
 @pytest.mark.parametrize("path", WRITTEN, ids=str)
 def test_written_files_are_current(path):
     assert (ROOT / path).read_text(encoding="utf-8") == WRITTEN[path], "run `make alerts`"
+
+
+def test_titles_on_the_page_have_no_templates():
+    titles = re.findall(r"^\| \[`\w+`\].*\| (.*) \|$", documents(VALUES)[PAGE], re.MULTILINE)
+    assert len(titles) == len(ALERTS)
+    assert [title for title in titles if "{{" in title or "$" in title or not title[0].isupper()] == []
+
+
+def test_a_count_has_its_noun_in_the_singular_or_plural():
+    page = documents(VALUES)[PAGE]
+    assert "$count" not in page + "".join(WRITTEN.values())
+    assert "*value* failed rebalances" in page
 
 
 def test_there_is_no_obsolete_file_of_rules():
@@ -72,14 +85,14 @@ def test_rules_with_other_values_are_written_to_another_folder(tmp_path):
 @pytest.mark.parametrize(
     ("mine", "what"),
     [
-        ("alerts: {KafkaGroupStorm: {}}", "there is no KafkaGroupStorm; there are KafkaGroupRebalanceStuck"),
-        ("alerts: {KafkaGroupRebalanceSlow: {second: 1}}", "there is no second; there are severity, for, seconds"),
+        ("alerts: {KafkaGroupStorm: {}}", "unknown KafkaGroupStorm; valid names: KafkaGroupRebalanceStuck"),
+        ("alerts: {KafkaGroupRebalanceSlow: {second: 1}}", "unknown second; valid names: severity, for, seconds"),
         ("alerts: {KafkaGroupRebalanceSlow: {seconds: 2m}}", "'2m' is not a number such as 60"),
         ("alerts: {KafkaGroupRebalanceSlow: {for: 2 minutes}}", "'2 minutes' is not a duration"),
-        ("alerts: {KafkaGroupRebalanceSlow: {for: 2}}", "2 is not a text such as 1m"),
-        ("alerts: {KafkaGroupRebalanceSlow: {severity: page}}", "'page' is none of critical, warning, info"),
-        ("alerts: {KafkaGroupRebalanceSlow: 3}", "wants severity, for, seconds under it"),
-        ("shared: {across: mean}", "'mean' is none of sum, max"),
+        ("alerts: {KafkaGroupRebalanceSlow: {for: 2}}", "2 is not a string such as 1m"),
+        ("alerts: {KafkaGroupRebalanceSlow: {severity: page}}", "'page' is not one of critical, warning, info"),
+        ("alerts: {KafkaGroupRebalanceSlow: 3}", "must contain severity, for, seconds"),
+        ("shared: {across: mean}", "'mean' is not one of sum, max"),
     ],
 )
 def test_a_wrong_value_is_refused_with_the_valid_ones(tmp_path, mine, what):

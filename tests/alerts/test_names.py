@@ -121,6 +121,16 @@ def test_each_runbook_has_all_sections(path):
     assert f"`{next(alert for alert in ALERTS if alert.name == path.stem).board}`" in text
 
 
+@pytest.mark.parametrize("path", RUNBOOKS, ids=lambda path: path.stem)
+def test_steps_that_kafka_refuses_while_the_group_has_members_say_so(path):
+    """Tried on a broker: a member with another assignor cannot join, and offsets of a group with members stay."""
+    steps = path.read_text(encoding="utf-8").partition("## Fix now")[2].partition("## Prevent")[0]
+    if re.search(r"(change|previous|new)\b[^.]*\bassignor", " ".join(steps.split())):
+        assert "#eager-or-cooperative" in steps or "as Empty" in steps
+    if "--reset-offsets" in steps:
+        assert "as Empty" in steps
+
+
 @pytest.mark.parametrize("path", [*RUNBOOKS, ROOT / PAGE, *OF_LINES], ids=lambda path: path.stem)
 def test_names_in_pages_exist(path):
     text = path.read_text(encoding="utf-8")

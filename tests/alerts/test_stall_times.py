@@ -41,9 +41,9 @@ LIMITS = {
 }
 COUNTED = "kafka_rebalance_group_stalled_seconds_total"
 LATE = (COUNTED_LATE_MS + POLL_MS) / 1000
-"""How much later than it is certain a stall is counted: until the next poll shows it, and late records were read."""
+"""Delay between a certain stall and its count: until the next poll shows it, and late records have been read."""
 SETTLED = 6.0
-"""How long after its end a stall is counted that lasted less than `LATE` longer than the limit."""
+"""Delay between the end of a stall that exceeds the limit by less than `LATE`, and its count."""
 
 
 @cache
@@ -57,7 +57,7 @@ def case_series(case, began, length, scrape):
 
 
 def firing(alert, series, scrape):
-    """The first and the last evaluation at which it must fire, or None, from the rule and these series."""
+    """The first and last evaluation at which the alert must fire, or None, computed from the rule and these series."""
     if alert == SLOW:
         values = series[("kafka_rebalance_in_progress_seconds",)]
         limit, wait = VALUES.alerts[SLOW]["seconds"], seconds(VALUES.alerts[SLOW]["for"])
@@ -78,7 +78,7 @@ def evaluation(at):
 
 
 def case_of(alert, case, began, length, scrape):
-    """promtool's case, and after how many seconds the alert must fire."""
+    """The case for promtool, and the seconds after which the alert must fire."""
     series = case_series(case, began, length, scrape)
     fires = firing(alert, series, scrape)
     expect = {f"{at}s": [] for at in range(120, UNTIL, EVALUATED) if not fires or at < fires[0]}
@@ -94,7 +94,7 @@ def case_of(alert, case, began, length, scrape):
 
 @pytest.fixture(scope="module")
 def times(tmp_path_factory):
-    """(alert, case, length, scrape) -> after how many seconds it fires, for each phase; promtool agrees."""
+    """(alert, case, length, scrape) -> seconds until it fires, for each phase, confirmed by promtool."""
     found, cases = {}, {}
     for case in StallCase:
         for alert in (*LIMITS, SLOW):
@@ -153,6 +153,6 @@ def test_the_table_of_the_documentation_is_current(times):
 
 
 def extremes(found):
-    """The earliest and the latest time; None in place of the latest: not in every phase."""
+    """The earliest and the latest time; the latest is None if the alert does not fire in every phase."""
     known = [after for after in found if after is not None]
     return [min(known, default=None), max(known) if len(known) == len(found) else None]

@@ -1,4 +1,4 @@
-"""Problems of groups on the board Fleet: the columns Mostly and Also, and firing alerts, evaluated by promtool."""
+"""Problems of groups on the board Fleet, evaluated by promtool: Main trigger, Other problem, and firing alerts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ QUIET = {
 """A group without a finding: one aborted rebalance is normal."""
 
 PLANTED = {
-    "needless moves": {("kafka_rebalance_partitions_moved_excess_total", ""): "0+1x20"},
+    "excess moves": {("kafka_rebalance_partitions_moved_excess_total", ""): "0+1x20"},
     "idle members": {("kafka_rebalance_idle_members", ""): "2x20"},
     "uneven": {("kafka_rebalance_assignment_skew_ratio", ', weight="partitions"'): "2x20"},
     "flapping": {("kafka_rebalance_flapping_members", ""): "1x20"},

@@ -25,22 +25,22 @@ GROUPS = tuple(group.name for group in DEMO)
 EVERY = tuple(question for uid, board in BOARDS.items() for question in questions(uid, board))
 
 SILENT = {
-    "rebalance-fleet: Where the time goes C": "no group of type consumer, share or streams",
-    "rebalance-fleet: Where the time goes D": "no group of type consumer, share or streams",
-    "rebalance-service: Rebalances in deploys, and others A": "the deploy is too short to be recognised",
-    "rebalance-group: Stall of each rebalance C": "no pipeline has learnt what is normal",
+    "rebalance-fleet: Rebalance time by phase C": "no group of type consumer, share or streams",
+    "rebalance-fleet: Rebalance time by phase D": "no group of type consumer, share or streams",
+    "rebalance-service: Rebalances in and outside deploys A": "the deploy is too short to be recognised",
+    "rebalance-group: Stall of each rebalance C": "no pipeline has computed a baseline",
     "rebalance-group: Stall of each rebalance D": "no group is stalled for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: Phases of the last rebalance D": "no group of type consumer, share or streams",
-    "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
+    "rebalance-group: Assignment problems C": "no group is declared to be co-partitioned",
     "rebalance-agent: Gateways: waiting C": "no file switches seats off",
     "rebalance-agent: Gateways: waiting D": "no act of the gateway was wrong three times in a row",
-    "rebalance-members: assign() in trouble C": "no group has standbys",
+    "rebalance-members: Assignor errors C": "no group has standbys",
     "rebalance-members: Client libraries C": "the demo's gateway has no Java client",
-    "rebalance-members: Rebalances as clients measure them B": "the demo's gateway has no Java client",
+    "rebalance-members: Rebalances measured by clients B": "the demo's gateway has no Java client",
     "rebalance-members: Time between polls A": "the demo's gateway has no Java client",
     "rebalance-members: Time between polls B": "the demo's gateway has no Java client",
-    "rebalance-group: Rebalances for nothing E": "the offsets topic may be read, so nothing is only polled",
+    "rebalance-group: Failed and no-op rebalances E": "the observer reads the offsets topic: no group is only polled",
 }
 """Queries without a result in this run, with the reason."""
 
@@ -49,30 +49,30 @@ WHERE_ANY = " > 0"
 
 FLEETING = {
     "rebalance-agent: Events C": "no event is lost",
-    "rebalance-agent: Not understood A": "no record is broken",
-    "rebalance-agent: Not understood B": "this Kafka is known",
-    "rebalance-agent: Not understood F": "no group causes too much work",
+    "rebalance-agent: Skipped records and events A": "no record is broken",
+    "rebalance-agent: Skipped records and events B": "all records of this Kafka are known",
+    "rebalance-agent: Skipped records and events F": "no group causes too much work",
     "rebalance-agent: Tail of the offsets topic B": "no group causes too much work",
-    "rebalance-agent: Refused and cut A": "nobody is turned away",
-    "rebalance-agent: Refused and cut B": "nobody is turned away",
-    "rebalance-agent: Trouble with Kafka B": "snapshots have no problem",
-    "rebalance-agent: Refused and cut C": "nobody is turned away",
+    "rebalance-agent: Rejected requests, closed connections A": "no connection is rejected",
+    "rebalance-agent: Rejected requests, closed connections B": "no connection is rejected",
+    "rebalance-agent: Kafka problems B": "snapshots have no problem",
+    "rebalance-agent: Rejected requests, closed connections C": "no connection is rejected",
     "rebalance-agent: Gateways: seats A": "no group of the demo has seats",
     "rebalance-agent: Gateways: seats B": "no group of the demo has seats",
-    "rebalance-agent: Gateways: cost and gain of seats A": "no group of the demo has seats",
-    "rebalance-agent: Gateways: cost and gain of seats B": "no group of the demo has seats",
-    "rebalance-agent: Gateways: cost and gain of seats C": "no group of the demo has seats",
-    "rebalance-members: assign() in trouble A": "no assignor fails",
-    "rebalance-members: assign() in trouble B": "user data is understood",
-    "rebalance-agent: Which modes A": "only while an agent starts",
-    "rebalance-members: Given up, received, lost C": "only of a member that was thought to be dead on a busy machine",
-    "rebalance-members: Work done again A": "only if a commit came late on a busy machine",
-    "rebalance-members: Work done again B": "only if a commit came late on a busy machine",
-    "rebalance-members: Members F": "only of a member that was thought to be dead on a busy machine",
-    "rebalance-members: Partitions reported lost A": "only of a member that was thought to be dead on a busy machine",
+    "rebalance-agent: Gateways: cost and benefit of seats A": "no group of the demo has seats",
+    "rebalance-agent: Gateways: cost and benefit of seats B": "no group of the demo has seats",
+    "rebalance-agent: Gateways: cost and benefit of seats C": "no group of the demo has seats",
+    "rebalance-members: Assignor errors A": "no assignor fails",
+    "rebalance-members: Assignor errors B": "all user data can be decoded",
+    "rebalance-agent: Degraded modes A": "only while an agent starts",
+    "rebalance-members: Revoked, assigned and lost partitions C": "only if a busy machine delays a member",
+    "rebalance-members: Repeated work A": "only if a busy machine delays a commit",
+    "rebalance-members: Repeated work B": "only if a busy machine delays a commit",
+    "rebalance-members: Members F": "only if a busy machine delays a member",
+    "rebalance-members: Partitions reported lost A": "only if a busy machine delays a member",
     "rebalance-fleet: Groups without members A": "each group of the demo has members",
-    "rebalance-group: Stalled partitions D": "only if a member comes back that was removed on a busy machine",
-    "rebalance-group: Topics on few members A": "a topic is crowded only between two steps of a cooperative group",
+    "rebalance-group: Stalled partitions D": "only if a member returns after its removal on a busy machine",
+    "rebalance-group: Topics on few members A": "a topic is clustered only between two steps of a cooperative group",
 }
 """Queries with results only after a problem, or if a scrape happens at the right time."""
 
@@ -207,13 +207,13 @@ def test_the_group_board_shows_the_wait_the_states_and_the_moves(live):
     assert {1.0, 2.0} <= {value for _, value in state.points}, "Stable, and PreparingRebalance for 6 s"
     joins = asked(live, the("rebalance-group", "Phases of the last rebalance"), "orders-weighted")
     assert max(value for _, value in joins[0].points) > 5
-    owners = asked(live, the("rebalance-group", "Owners now"), "orders-weighted")
+    owners = asked(live, the("rebalance-group", "Current owners"), "orders-weighted")
     assert {each.labels["client_id"]: each.value for each in owners} == {
         "orders-900": 90,
         "orders-90": 9,
         "orders-10": 1,
     }
-    (uneven,) = asked(live, the("rebalance-group", "What is wrong with the assignment"), "clicks-range")
+    (uneven,) = asked(live, the("rebalance-group", "Assignment problems"), "clicks-range")
     assert uneven.value > 20
 
 
@@ -264,8 +264,8 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     (frame,) = shown["rebalance-fleet"]["Most expensive groups, and why"]
     names = [field["name"] for field in frame["fields"]]
     assert names == [
-        *("Group", "Lost", "At most", "Availability", "Rebalances", "Mostly", "Mean stall", "Slowest member"),
-        *("It took", "Running", "Also"),
+        *("Group", "Lost", "At most", "Availability", "Rebalances", "Main trigger", "Mean stall", "Slowest member"),
+        *("It took", "Running", "Other problem"),
     ]
     groups = [value["text"] for value in column(frame, "Group")]
     assert sorted(groups) == sorted(GROUPS)
@@ -274,7 +274,7 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     assert column(frame, "Slowest member")[at]["text"] == "orders-90"
     assert re.fullmatch(r"\d+\.\d s", column(frame, "It took")[at]["text"])
     idle = groups.index("clicks-range")
-    assert column(frame, "Also")[idle]["text"] in {"uneven", "idle members"}
+    assert column(frame, "Other problem")[idle]["text"] in {"uneven", "idle members"}
     assert "no group is watched" not in json.dumps(frame), "an empty cell shows -"
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Group")
     assert link.startswith("/d/rebalance-group?var-consumergroup=${__data.fields.Group:percentencode}&")
@@ -288,7 +288,7 @@ def test_the_fleet_board_names_the_member_that_was_killed(live):
 
 
 def test_a_link_leads_from_an_owner_to_its_own_reports(shown):
-    (frame,) = shown["rebalance-group"]["Owners now"]
+    (frame,) = shown["rebalance-group"]["Current owners"]
     assert {value["text"] for value in column(frame, "Client")} == {"orders-900", "orders-90", "orders-10"}
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Client")
     assert link.startswith("/d/rebalance-members?var-client_id=${__data.fields.Client:percentencode}&")

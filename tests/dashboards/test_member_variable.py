@@ -49,7 +49,7 @@ def objections(panel, member, samples, folder):
 @pytest.mark.parametrize(("member", "bound"), [("slow", 30), ("quick", 0.1), ("once", 7), (".*", 30)])
 def test_the_slowest_callback_is_that_of_the_selected_members(member, bound, tmp_path):
     """By the bound of its bucket; what ran once took no longer than all of its process."""
-    assert objections("Slowest callback, at most", member, {"{}": bound}, tmp_path) == ""
+    assert objections("Slowest callback (upper bound)", member, {"{}": bound}, tmp_path) == ""
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ HANGING_S = 120
 """Wall-clock limit for an input that never returns; `Target.seconds_max` is the actual limit."""
 
 HEADROOM_BYTES = 64 * MB
-"""Growth of the process in bytes that no input causes: code loaded at first use, freed memory kept by the allocator,
-and the fuzzer's own data."""
+"""Growth of the process in bytes that is due to no input: code loaded at first use, freed memory kept by the
+allocator, and the fuzzer's own data."""
 
 
 class TooDearError(AssertionError):

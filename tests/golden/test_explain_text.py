@@ -60,6 +60,39 @@ def slow_callback():
     )
 
 
+def behind_a_gateway():
+    """A gateway reports the members of a slow callback, whose client pushed its duration later."""
+    a, b, c = "aaaa", "bbbb", "cccc"
+    slow = by_gateway(revoked(b, 15_070, 15_070, 1, [3, 4, 5]), stop_seconds=5.05)
+    frames = [by_gateway(revoked(a, 10_060, 10_060, 1, [0, 1, 2]), stop_seconds=0.05), slow]
+    owners = {a: [0, 1], b: [3, 4], c: [2, 5]}
+    return reported(
+        topics(0, t=6),
+        record(1_000, 1, member(a, [0, 1, 2]), member(b, [3, 4, 5])),
+        by_gateway(assigned(a, 1_000, 1_010, 1, [0, 1, 2])),
+        by_gateway(assigned(b, 1_000, 1_010, 1, [3, 4, 5])),
+        tick(8_000),
+        listed(9_900),
+        listed(10_000, "g"),
+        *frames,
+        listed(15_080, "g"),
+        record(15_100, 2, *(member(each, owned) for each, owned in owners.items()), joined=15_080),
+        *(by_gateway(assigned(each, 15_105, 15_130, 2, owned)) for each, owned in owners.items()),
+        listed(15_200),
+        tick(40_000),
+        said_at(45_000, replace(slow.event, callback_seconds=4.98, revision=1)),
+        tick(60_000),
+    )
+
+
+def by_gateway(report, stop_seconds=None):
+    return MemberReported(report.at_ms, replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=stop_seconds))
+
+
+def said_at(at_ms, event):
+    return MemberReported(T0 + at_ms, event)
+
+
 def too_slow():
     """b is removed during its revoked callback of 12 s, because its session expires; it rejoins at once."""
     a, b, c = "aaaa", "bbbb", "cccc"
@@ -220,7 +253,7 @@ def rollout():
     return [*restart(), deploy]
 
 
-HISTORIES = (slow_callback, too_slow, cooperative, restart, to_the_end, hostile, epochs, rollout)
+HISTORIES = (slow_callback, behind_a_gateway, too_slow, cooperative, restart, to_the_end, hostile, epochs, rollout)
 
 
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)

@@ -10,6 +10,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.traces.span import trace_id
 from support.observer import pages
 from support.observer.scrapes import families, promtool_says
 
@@ -40,4 +41,4 @@ def test_openmetrics_of_groups_are_the_golden_ones():
         for sample in family.samples
         if sample.exemplar
     ]
-    assert exemplars == [{"event_id": "0" * 32}]
+    assert exemplars == [{"event_id": "0" * 32, "trace_id": trace_id("cluster", "orders", 2)}]

@@ -9,6 +9,7 @@ import pytest
 
 from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 from support.java.client_jar import compiled, kafka_clients, wrapped_member
+from support.java.logged_stalls import longest_ms
 from support.members.reporting_program import stalls_of_two
 from support.observer.observing import beside, create_topic, events, eventually, observing
 
@@ -20,7 +21,11 @@ DIFFERENCE_MS_MAX = 50
 PACKAGE = "org.apache.kafka.clients.consumer"
 
 
-@pytest.fixture(scope="module", params=["3.7.2", kafka_version().number])
+CLIENTS = dict.fromkeys(["3.7.2", kafka_version().number, "4.4.0"])
+"""The oldest supported clients, those of the embedded Kafka, and the newest."""
+
+
+@pytest.fixture(scope="module", params=CLIENTS)
 def class_path(request, tmp_path_factory):
     return compiled(kafka_clients(request.param), tmp_path_factory.mktemp("java"))
 
@@ -91,19 +96,6 @@ def test_stalls_are_exact_and_as_the_members_measured_them(class_path, group, as
     group.sidecar.metrics()  # the first scrape that has a series shows it at 0
     timed = {"consumergroup": group.name, "callback": "revoked"}
     assert group.sidecar.metric("kafka_rebalance_member_callback_seconds_count", **timed) >= ROUNDS
-
-
-def longest_ms(one, two):
-    """The longest time from the last revocation of a partition to the end of its assignment, by the members' logs."""
-    changes = sorted((at, word, numbers) for each in (one, two) for word, at, numbers in each.lines if numbers)
-    revoked, longest = {}, 0
-    first = max(at for at, word, numbers in changes if word == "revoked")
-    for at, word, numbers in changes:
-        for number in numbers:
-            if word == "assigned" and number in revoked and revoked[number] == first:
-                longest = max(longest, at - revoked[number])
-            revoked[number] = at
-    return longest
 
 
 def protocol(assignor):

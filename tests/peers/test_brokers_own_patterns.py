@@ -1,4 +1,4 @@
-"""What is said about RE2 holds for re2j, the library by which brokers match topic patterns."""
+"""The statements about RE2 hold for re2j, the library by which brokers match topic patterns."""
 
 from __future__ import annotations
 

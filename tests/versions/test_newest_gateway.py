@@ -62,7 +62,7 @@ def brokers(bootstrap):
 
 
 def greeted(address, cluster, node):
-    """The answer to ApiVersions version 5 (KIP-1242) of a client that means this node: its error, and versions."""
+    """The answer to ApiVersions version 5 (KIP-1242) of a client that names this node: its error, and versions."""
     frame = framed(ApiVersionsRequest(version=4, client_software_name="x", client_software_version="1"))
     compact = b"\0" if cluster is None else bytes([len(cluster) + 1]) + cluster.encode()
     # Version 4 with the two new fields before its tagged fields, of which there are none.

@@ -74,7 +74,7 @@ _ASSIGNORS: dict[ClientKind, frozenset[str]] = {
 """The assignors of each library that this library also has."""
 
 _ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
-"""Libraries for which this library has an adapter; the one for confluent-kafka joins the group itself, not
+"""Libraries for which this package has an adapter; that for confluent-kafka joins the group itself, without
 librdkafka."""
 
 _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
@@ -132,7 +132,7 @@ def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: 
 
 
 def is_adapted(name: str) -> bool:
-    """Return whether only this library's adapters run it: it is a strategy, and no client has it."""
+    """Return whether only this package's adapters can run it: it is a strategy that no client contains."""
     return name not in _ALL and find_strategy(name) is not None
 
 

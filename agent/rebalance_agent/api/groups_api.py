@@ -90,7 +90,7 @@ class GroupsApi:
         return build_detail(view, self._clock.now_ms(), self._lags().get(view.group))
 
     def rebalances(self, name: str) -> RebalanceList:
-        """Return a group's last rebalances, newest first; none where none has settled yet.
+        """Return a group's last rebalances, newest first; none if none has settled yet.
 
         Raises:
             NotKnownError: there is no such group.

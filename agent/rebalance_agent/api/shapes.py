@@ -118,6 +118,9 @@ class GroupSummary:
     members: Annotated[int, "number of members"]
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
+    copartition_breaks: Annotated[
+        int | None, "partition numbers with different owners, if the group is in `copartitioned`"
+    ]
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "its spread over hosts, if a topic could be on several"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]

@@ -23,7 +23,7 @@ from rebalance_agent.artifacts.lockfile import Artifact
 
 __all__ = ["Fetch", "cache_directory", "ensure_artifacts", "write_atomically"]
 
-DOWNLOADS_MAX = 8  # parallel requests: more are not faster, and load the registry
+DOWNLOADS_MAX = 8  # parallel requests: more are not faster, and put load on the registry
 ATTEMPTS_MAX = 3  # per jar: registries drop connections now and then
 
 

@@ -1,4 +1,4 @@
-"""Checks before an assignment that a strategy's internal topics, to which members do not subscribe, exist.
+"""Checks, before an assignment, whether a strategy's internal topics exist; members do not subscribe to these.
 
 Callers use `wanted_topics` to learn which topics' metadata a strategy needs, and call `prepare` before ``assign``.
 """

@@ -32,7 +32,7 @@ class AuditWindow:
 
     It starts at ``since_ms`` and ends ``grace_ms`` before ``until_ms``, when the events were read. ``complete``:
     nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name. ``reports``:
-    the events of members were read, too, so that of a group without any only records show stalls.
+    the events of members were read, too, so that only records show the stalls of a group without any.
     """
 
     since_ms: int = 0
@@ -73,7 +73,7 @@ class Ledger:
         self._uncertain: set[tuple[str, int]] = set()
 
     def add_event(self, event: Event, position: RecordPosition) -> None:
-        """Add a published event; of events of members only the group counts."""
+        """Add a published event; from an event of a member only the group is used."""
         self.published.take(event, position)
 
     # Records

@@ -200,7 +200,7 @@ def _differing(run: _Run, counters: Mapping[str, float]) -> list[str]:
     maybe_more = _EXACT if counters.get(_EXACT["stalls"]) == 0 else {}
     differing = []
     for name in sorted(run.until.keys() | counters.keys()):
-        if name.endswith(_BY_BASIS):  # of the first ones the basis may be another one in the counters
+        if name.endswith(_BY_BASIS):  # the counters may have another basis for the first ones
             continue
         counted, expected = counters.get(name, 0), sum_of(name)
         rounding = ROUNDING * max(1, run.events) if name == SECONDS else 0

@@ -19,7 +19,7 @@ WHOLE = frozenset((0,))
 """The parts of an undivided event; one shared set saves memory."""
 
 _SEEN = (Evidence.LIST, Evidence.RECORD)
-"""Evidence that shows a rebalance's start; a member knows only when it was asked itself."""
+"""Evidence that shows a rebalance's start; a member knows only when the coordinator asked it to rejoin."""
 
 ROUNDING_S = 0.0015
 """Rounding error (seconds) allowed, since seconds are published in whole milliseconds."""

@@ -93,7 +93,7 @@ def _plain(value: object) -> object:
 
 @dataclass(slots=True)
 class _Roster:
-    """Counts of an event's members and of its rows, and the members' digests minus those of the rows."""
+    """Numbers of an event's members and of its rows, and the sum of the members' digests minus that of the rows'."""
 
     group: str = ""
     number: int = 0

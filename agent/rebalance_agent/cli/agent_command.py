@@ -1,6 +1,6 @@
 """Flags, settings, signals and exit codes that ``observe``, ``sidecar``, ``gateway`` and ``check`` share.
 
-SIGHUP restarts an observer or a sidecar with new settings, except in a terminal, whose end sends it, too.
+SIGHUP restarts an observer or a sidecar with new settings, except in a terminal, which also sends it when it closes.
 
 Exit codes: 0 when stopped by a signal, 1 when it fails while it runs, 2 when it cannot start: a setting is wrong, a
 file that a setting names cannot be used, or an address cannot be listened on.
@@ -116,7 +116,7 @@ def run_agent(
         print(f"rebalance-agent {name}: {error}{choose}", file=sys.stderr)
         return 2
     if again.is_set():
-        # A new program in the same process: nothing of the old one is left in it, and its supervisor notices nothing.
+        # Executes a new program in the same process: no old state is left, and the supervisor sees no restart.
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - with its own arguments
     return 0
 
@@ -132,7 +132,7 @@ def _load(model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, 
 
 
 def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restarts: bool) -> bool:
-    """Whether SIGHUP leads to a restart; the log has the reason."""
+    """Whether SIGHUP leads to a restart; if not, the reason is logged."""
     log = structlog.get_logger("rebalance_agent.settings")
     if not restarts:
         log.warning("not_restarted", reason="it would close the connections of the gateway's clients: restart the pod")

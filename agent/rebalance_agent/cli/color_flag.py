@@ -20,7 +20,7 @@ def add_color_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def choose_colors(color: str, environment: MutableMapping[str, str] = os.environ) -> None:
-    """Make a choice of ``--color`` the environment's: libraries that write colours read it, and so do child processes.
+    """Set the environment by ``--color``: libraries that write colours and child processes read it.
 
     ``always`` wins over NO_COLOR (no-color.org), and ``never`` over FORCE_COLOR (force-color.org).
     """

@@ -16,11 +16,11 @@ DIGITS_MAX = 12
 """Digits of a whole number: more than any bound has."""
 
 USAGE_LINES_MAX = 3
-"""Lines of usage above an error: more of them hide it."""
+"""The most lines of usage above an error: more would hide it."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose errors stand below a short usage; so do those of the commands that are added to it."""
+    """A parser that prints errors below a short usage; so do the parsers of the commands that are added to it."""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage, without its flags if it is long, and ``message``; exit with 2."""

@@ -27,7 +27,7 @@ from rebalance_agent.visible_names import did_you_mean
 __all__ = ["main"]
 
 EXIT_CODES: dict[type[RebalanceAgentError], int] = {InvalidInputError: 2, AssignmentError: 2, RebalanceAgentError: 1}
-"""Error -> exit code, the first that fits; a command whose codes are others sets ``exit_codes`` in its parser."""
+"""Error -> exit code; the first match applies. A command with other codes sets ``exit_codes`` in its parser."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells report it."""
@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 _PACKAGES = {"py4j": "pyspark", "yaml": "pyyaml"}
-"""Name of a module -> the package that a user installs for it, where another name is usual."""
+"""Name of a module -> the package to install for it, where the names differ."""
 
 
 def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str]) -> int:

@@ -54,7 +54,7 @@ def as_text(value: object, form: str, indent: int | None = None) -> str:
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """The rows as CSV (RFC 4180) under ``columns``, whose dots lead into nested objects; what is absent is empty.
+    """The rows as CSV (RFC 4180) under ``columns``, whose dots select values of nested objects; absent ones are empty.
 
     A text that a spreadsheet would evaluate gets a leading apostrophe: other people choose the names of groups.
     """

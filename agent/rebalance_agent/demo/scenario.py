@@ -133,7 +133,7 @@ GROUPS: tuple[DemoGroup, ...] = (
         )
         for name, seats, where in (
             (_WITHOUT_SEATS, "", "without a rule for seats"),
-            # A seat is kept if the successor of a slow machine is not there yet.
+            # A seat is kept while its successor, on a slow machine, has not started yet.
             (_WITH_SEATS, "on,seats.keep.seconds=20", "that gives its members seats"),
         )
     ),
@@ -167,8 +167,8 @@ def _predecessor(number: int) -> DemoStep:
 
 
 # Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them
-# after a long step (a session timeout, the slow consumer). A member is not killed early: its commits that stop show
-# that it failed, so it must have committed before.
+# after a long step (a session timeout, the slow consumer). A member is not killed early: the end of its commits
+# shows that it failed, so it must have committed before.
 STEPS: tuple[DemoStep, ...] = (
     DemoStep(
         "join",

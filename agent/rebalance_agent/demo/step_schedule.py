@@ -116,7 +116,7 @@ class StepSchedule:
 
     @property
     def members(self) -> Mapping[str, int]:
-        """The number of members that each group has when the steps are over that have begun."""
+        """The number of members that each group has after the steps that have begun."""
         return self._members
 
     def calm(self, group: str) -> bool:

@@ -9,7 +9,7 @@ of ``kafka`` (kafka-python).
 - ``seats``: decides which consumers take the seats of others (pure); ``seating`` carries the decisions out.
 - ``connection_relay``: joins one client's connection and one broker's; ``connection_interceptor``: changes its frames;
   ``requests_in_flight``: requests without a response, including the gateway's own; ``client_software``: the client's
-  library.
+  library; ``pushing_member``: the member whose client pushes.
 - ``group_rules``: which groups are rewritten, with which strategy; ``seat_rules``: which have seats; ``rule_texts``:
   parses both; ``explain_rules``: explains the rules of one group in words.
 - ``past``: the rebalances that seats would have spared in a group's recorded past.

@@ -224,8 +224,9 @@ class Gateway:
         except BaseException:
             client.abort()
             raise
-        telemetry = TelemetryFrames(self._telemetry, self._counts.pushed)
-        interceptor = ConnectionInterceptor(self._listeners, self._groups(), telemetry)
+        groups = self._groups()
+        telemetry = TelemetryFrames(self._telemetry, self._counts.pushed, groups.pushed)
+        interceptor = ConnectionInterceptor(self._listeners, groups, telemetry)
         await ConnectionRelay(
             client, broker, place, interceptor, turns, self._pipes, self._memory, self._counts, self._clock
         ).run()

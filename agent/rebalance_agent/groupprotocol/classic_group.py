@@ -17,7 +17,7 @@ from rebalance_agent.model.group import GroupSnapshot, Member
 __all__ = ["CONSUMER_PROTOCOL_TYPE", "classic_group", "member_assignment", "member_subscription"]
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
-"""Protocol type of groups whose members use the consumer protocol; Kafka Connect and others have bytes of their own."""
+"""Protocol type of groups whose members use the consumer protocol; Kafka Connect and others have their own formats."""
 
 REMEMBERED_MAX = 4_096
 """Decoded subscriptions, and decoded assignments, in the cache, by their bytes.
@@ -39,7 +39,7 @@ def classic_group(record: Record) -> GroupSnapshot | None:
         return None
     protocol_type = value["protocol_type"]
     return GroupSnapshot(
-        # Names come again in each generation, and several generations of a group are kept: one string object for all.
+        # Names recur in each generation, and several generations of a group are kept: they share one string object.
         group=intern(record.group),
         protocol_type=protocol_type,
         generation=value["generation"],

@@ -133,7 +133,7 @@ def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
 
 
 def _assigned_in(rows: Iterable[_Fields], assigned: TopicPartitions) -> dict[str, tuple[int, ...]]:
-    """Return the epochs of the ``assigned`` partitions in their order, without topics that have not one for each."""
+    """Return the epochs of the ``assigned`` partitions in their order, without topics that lack some."""
     epochs: dict[str, dict[int, int]] = {}
     for row in rows:
         if len(recorded := row.get("assignment_epochs") or ()) == len(row["partitions"]):

@@ -1,4 +1,4 @@
-"""Bearer tokens (RFC 6750) that our own listeners ask for."""
+"""Bearer tokens (RFC 6750) that the agent's listeners require."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.http.messages import Request
 __all__ = ["TOKEN_MIN", "Bearer", "checked_token"]
 
 TOKEN_MIN = 16
-"""Fewest characters of a bearer token: a shorter one can be guessed over a network."""
+"""The fewest characters of a bearer token: a shorter one can be guessed over a network."""
 
 
 def checked_token(field: str, token: str) -> str:

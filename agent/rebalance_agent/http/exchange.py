@@ -82,7 +82,7 @@ class HttpApplication:
         idle_seconds: float,
         urgent: tuple[str, ...] = (),
     ) -> None:
-        """``refuse`` sees requests before their body is read, and returns the answer to those that are wrong by then.
+        """``refuse`` gets requests before their body is read, and returns the answer to those that are already wrong.
 
         It must not take long. ``urgent``: paths whose GET requests need no free worker. The answer to a client of
         HTTP/1.0 contains ``idle_seconds``.

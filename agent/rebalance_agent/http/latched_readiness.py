@@ -24,7 +24,7 @@ class _Client:
 
 
 class LatchedReadiness:
-    """Ready as soon as there is a client and none waits, and from then on forever. Thread-safe.
+    """Ready as soon as there is a client and none waits, and from then on always. Thread-safe.
 
     A failure later on, of the broker for example, must not take all clients out of service.
     """
@@ -50,7 +50,7 @@ class LatchedReadiness:
         self._set(client, _Client("", float("-inf")))
 
     def gone(self, client: Hashable) -> None:
-        """Record that a client has ended; it does no longer count."""
+        """Record that a client has ended; it no longer counts."""
         with self._lock:
             self._clients.pop(client, None)
             self._look()

@@ -9,8 +9,8 @@ from urllib.parse import unquote
 __all__ = ["CHUNK_BYTES", "Answer", "Application", "Request", "Response", "chunks"]
 
 CHUNK_BYTES = 1 << 18
-"""Bytes compressed or sent at a time, as many as a socket's buffer takes. Each time gives the interpreter's lock away,
-and to get it back takes milliseconds while other threads compute, tens of them on a busy machine."""
+"""Bytes compressed or sent at a time, as many as a socket's buffer takes. Each step releases the interpreter's lock,
+and getting it back takes milliseconds while other threads compute, tens of them on a busy machine."""
 
 Answer = tuple[str, str, bytes]
 """Status line without the HTTP version (``200 OK``), content type, body."""

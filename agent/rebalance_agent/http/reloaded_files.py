@@ -1,4 +1,4 @@
-"""Values made from files that may be replaced while the process runs, as Kubernetes replaces mounted secrets."""
+"""Values read from files that may be replaced while the process runs, as Kubernetes replaces mounted secrets."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _log = logging.getLogger(__name__)
 
 
 class Reloaded(Generic[_T]):
-    """The value that ``load`` makes of the files ``paths``, reloaded when one of them is replaced or changed.
+    """The value that ``load`` creates from the files ``paths``; reloaded when one of them is replaced or changed.
 
-    Thread-safe. Where a later ``load`` fails, the former value stays in use and the error is logged once for that
+    Thread-safe. If a later ``load`` fails, the former value stays in use and the error is logged once for that
     change: a half-written file must not close a port.
     """
 

@@ -20,7 +20,7 @@ BACKLOG_MAX = 128
 """Maximum number of connections that the kernel holds until they are accepted, which takes a moment."""
 
 SEND_BUFFER_BYTES = 256 * 1024
-"""Bytes that the kernel takes of an answer before the client does. Its own bound is megabytes for each connection,
+"""Bytes of an answer that the kernel buffers before the client reads them. Its default is megabytes per connection,
 which count as the container's memory."""
 
 STOP_SECONDS = 2.0

@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 class TlsFiles:
     """The PEM files of one listener.
 
-    ``client_ca_file`` signs the clients' certificates; empty: clients need none. ``prefix`` begins the settings' names
-    in errors.
+    ``client_ca_file`` signs the clients' certificates; empty: clients need none. The settings' names in
+    errors begin with ``prefix``.
     """
 
     cert_file: str
@@ -162,7 +162,7 @@ def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
 
 
 def _shown_to(client: ssl.SSLContext, server: ssl.SSLContext) -> dict[str, object]:
-    """The server's certificate, as a client sees it in a handshake in memory: ``ssl`` has no other way to read one."""
+    """Return the server's certificate, read by a handshake in memory: ``ssl`` has no other way to read one."""
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     near = client.wrap_bio(to_client, to_server)
     far = server.wrap_bio(to_server, to_client, server_side=True)

@@ -1,7 +1,7 @@
 """TLS contexts of this package's clients: the certificate authorities that a client trusts, and its own certificate.
 
 `client_context` uses PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
-name, and speak TLS 1.2 or newer.
+name, and use TLS 1.2 or newer.
 """
 
 from __future__ import annotations

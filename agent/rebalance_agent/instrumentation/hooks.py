@@ -56,7 +56,7 @@ class Instrumentation:
                 empty string sends no events, and so does an invalid URL, which is logged.
             events_token: bearer token for the sidecar; by default ``REBALANCE_AGENT_EVENTS_TOKEN``.
             on_event: called with each event as a sidecar gets it, a dict, on a thread of its own; by default the
-                function that ``REBALANCE_AGENT_ON_EVENT`` names, ``module:name``. An exception of it is logged once.
+            function that ``REBALANCE_AGENT_ON_EVENT`` names, ``module:name``. Its first exception is logged.
             reporter: used instead of a reporter to ``events_url`` and ``on_event``.
 
         """

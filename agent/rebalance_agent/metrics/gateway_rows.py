@@ -168,7 +168,7 @@ GATEWAY_OUTCOMES = agent_row(
 )
 
 PUSH_ENDS = ("terminated", "silent")
-"""Values of the label ``end``: how a client ended that pushed telemetry."""
+"""Values of the label ``end``: how a client that pushed telemetry ended."""
 
 GATEWAY_PUSHES = agent_row(
     "gateway_telemetry_pushes_total",
@@ -210,7 +210,7 @@ GATEWAY_PUSH_ENDS = agent_row(
 )
 
 SEAT_MODES = ("on", "observe")
-"""Values of the label ``mode``: what happened, and what would have."""
+"""Values of the label ``mode``: what happened, and what would have happened."""
 
 GATEWAY_ACTS = agent_row(
     "gateway_acts_total",

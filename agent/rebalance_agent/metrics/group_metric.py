@@ -56,7 +56,7 @@ class Sample(NamedTuple):
 class SeriesLimits:
     """Bounds of what is exported.
 
-    Of one group ``max_member_series``: different (client id, host) pairs; ``max_topic_series``: topics with numbers of
+    For one group ``max_member_series``: different (client id, host) pairs; ``max_topic_series``: topics with numbers of
     members and partitions; ``top_topics``: topics with a spread below 1; ``topic_shown``: whether a topic's name may
     become a label. ``page_bytes_max``: bytes of all groups together; the largest groups beyond it have no series.
     """
@@ -140,10 +140,10 @@ class ExportedGroup:
 class GroupMetric(Metric):
     """A row whose values are read from a group's view.
 
-    One of three reads them. ``value``: one series, which changes only with the view; None if it is absent.
+    One of three functions reads them. ``value``: one series, which changes only with the view; None if it is absent.
     ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
-    now, epoch milliseconds; ``at_rest``: time changes it even while the group is at rest. ``series`` is the most series
-    that a group of this type has of it, as far as they count for `group_rows.GROUP_SERIES_MAX`.
+    now, epoch milliseconds; ``at_rest``: time changes it even while the group is at rest. ``series`` is the highest
+    number of series that a group of this type has of it, as far as `group_rows.GROUP_SERIES_MAX` counts them.
     """
 
     value: Callable[[GroupView], float | None] | None = None

@@ -3,7 +3,7 @@
 A row describes a metric and has the function that reads its value from a group's view; no other list names it. A value
 that the source cannot know has no sample. Counters begin at 0 with a group's first view: ``increase()`` never shows a
 counter that begins at 1. Gauges of one group aggregate with ``max``, counters with ``sum by (consumergroup)
-(increase(...))``. `GROUP_ROWS` has the rows in the order in which they stand here.
+(increase(...))``. `GROUP_ROWS` has the rows in the order of their definitions here.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ FAILED = labelled(
     {"reason": tuple(FailureReason)},
     "rebalances",
     samples=values.failed,
-    series=lambda _type: 1,  # assign_error is there where members report
+    series=lambda _type: 1,  # assign_error exists where members report
 )
 NOOP = counter(
     "noop",
@@ -112,7 +112,7 @@ POLLED_CHANGES = GroupMetric(
     ExporterRole.OBSERVER,
     "Changes between polls of a group whose records the observer has no permission to read; fewer than its rebalances.",
     GROUP_LABEL,
-    # What changed between two polls is not a count of anything else.
+    # The changes between two polls are the only count that polls give.
     value=lambda view: view.counters.polled_changes if polled(view) else None,
     series=lambda _type: 0,  # in place of the other counters
 )
@@ -123,7 +123,7 @@ STALL = labelled(
     {"basis": tuple(Basis)},
     "seconds",
     samples=values.stalls,
-    series=lambda _type: _HISTOGRAM_SERIES,  # basis="exact" is there where members report
+    series=lambda _type: _HISTOGRAM_SERIES,  # basis="exact" exists where members report
     buckets=STALL_BUCKETS,
 )
 STALL_UPPER = labelled(
@@ -298,7 +298,7 @@ SKEW = labelled(
     {"weight": ("partitions", "lag", "rate")},
     "ratio",
     samples=values.skews,
-    series=lambda _type: 1,  # lag and rate are there where they are asked for
+    series=lambda _type: 1,  # lag and rate exist where settings turn them on
 )
 IMBALANCE = gauge(
     "assignment_imbalance_partitions",

@@ -38,7 +38,7 @@ _TRIGGERS = tuple((trigger,) for trigger in Trigger)
 
 
 _SHOWN_AS = {Departure.SILENT: Departure.UNKNOWN}
-"""A member that may have failed: nothing excludes it, and nothing shows it."""
+"""Departures of members that may have failed are shown as unknown: there is evidence neither for it nor against it."""
 
 
 def states(group: ExportedGroup) -> Values:

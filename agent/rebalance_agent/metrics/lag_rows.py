@@ -1,7 +1,7 @@
 """Rows of consumer lag, for the groups that ``lag_groups`` names.
 
-One name for groups and another for topics, so that no query adds both up by mistake. ``topic="_folded"`` stands for the
-topics beyond ``max_lag_topics``: the sum over a group's topics is the group's lag.
+Groups and topics have metrics with different names, so that no query adds both up by mistake. ``topic="_folded"``
+stands for the topics beyond ``max_lag_topics``: the sum over a group's topics is the group's lag.
 """
 
 from __future__ import annotations

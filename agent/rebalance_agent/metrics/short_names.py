@@ -16,7 +16,7 @@ NAME_BYTES_MAX = 249
 _MARK, _HASH_BYTES = "…", 16
 
 SHORT_NAME_BYTES_MAX = NAME_BYTES_MAX + len(_MARK.encode()) + 2 * _HASH_BYTES
-"""UTF-8 bytes of what `short_name` returns, at most."""
+"""The most UTF-8 bytes that `short_name` returns."""
 
 _CONTINUING = range(0x80, 0xC0)  # bytes of UTF-8 that begin no character
 _SURELY_SHORT = NAME_BYTES_MAX // 4  # characters; UTF-8 has at most four bytes for one

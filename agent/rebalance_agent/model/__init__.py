@@ -8,6 +8,6 @@ It has no effects, no clients and no clock, and imports only ``errors``.
 - ``generation_diff``: changes between two generations; ``member_changes``: those of members; their identity and name.
 - ``episode``: trigger, phases and stall of a rebalance; ``rollout``: members replaced by a deploy.
 - ``events``: the published events; ``group_event``: their common part; ``event_json``: these and other values as JSON.
-- ``reported``: what sidecars and gateways report: where a member runs, what was done about seats.
+- ``reported``: what sidecars and gateways report: where a member runs, what was done with seats.
 - ``baseline``: normal stalls of a group by hour of the week.
 """

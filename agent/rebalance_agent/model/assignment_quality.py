@@ -15,7 +15,7 @@ class AssignmentQuality:
     - ``spread``: highest minus lowest number of partitions per member.
     - ``max_mean_ratio``: highest load / mean load.
     - ``skew_ratio``: maximum over members of load / the load that the strategy promises; 1 is best.
-    - ``imbalance``: most partitions that a member has above its target; 0 is optimal.
+    - ``imbalance``: the highest number of partitions that a member has above its target; 0 is optimal.
     - ``moved``: partitions that change owner; ``moved_min``: the fewest moves that this balance needs.
     - ``unassigned``: partitions of subscribed topics without an owner.
     - ``topic_spread``: topic -> distinct owners / min(partitions, subscribers whose target is above 0); 1 is best.

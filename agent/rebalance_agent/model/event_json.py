@@ -41,10 +41,10 @@ TEXT_MAX = 65_536
 """Characters of one text field. Kafka's names have at most 32,767 bytes; user data in base64 may be longer."""
 
 ITEMS_MAX = 100_000
-"""Entries of one list or map: more than any group has members or topics."""
+"""The most entries of one list or map: more than any group has members or topics."""
 
 PARTITIONS_MAX = 2_000_000
-"""Partitions in one value: those owned and those assigned in a group that has every partition of a large cluster."""
+"""The most partitions in one value: those owned and those assigned in a group that has all of a large cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _entries(path: str, data: object) -> dict[str, object]:
 
 
 def _named(path: str, data: object) -> dict[str, object]:
-    """Return the entries of an object whose names are kept, and so must be bounded, too."""
+    """Return the entries of an object whose names are kept, so that their length must be bounded, too."""
     entries = _entries(path, data)
     if any(not isinstance(key, str) or len(key) > TEXT_MAX for key in entries):
         raise InvalidInputError(path, f"has a name that is not a text of at most {TEXT_MAX} characters")
@@ -251,7 +251,7 @@ def _decode_partitions(
 
 def _decode_enum(kind: type[Enum], path: str, data: object, _budget: _Budget) -> Enum:
     try:
-        # `Enum` would write a list or object into its error: deep ones exceed Python's recursion.
+        # `Enum` would write a list or object into its error, and deep ones exceed Python's recursion limit.
         return kind(data if isinstance(data, str) else "")
     except ValueError:
         choices = ", ".join(str(choice.value) for choice in kind)
@@ -271,7 +271,7 @@ def _decode_int(path: str, data: object, _budget: _Budget, least: int = -(2**63)
 
 
 def _decode_float(path: str, data: object, _budget: _Budget) -> float:
-    # JSON has whole numbers that no float can hold, whose conversion raises: so they are compared. NaN compares false.
+    # Compared and not converted: JSON has integers that no float can hold, whose conversion raises. NaN compares false.
     if not isinstance(data, int | float) or isinstance(data, bool) or not abs(data) <= sys.float_info.max:
         raise InvalidInputError(path, "must be a finite number")
     return float(data)

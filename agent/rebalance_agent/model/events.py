@@ -53,10 +53,10 @@ class Callback(StrEnum):
 
 
 USER_DATA_BYTES_MAX = 49_152
-"""Longest user data of a member in an event: in base64, the longest text that readers of events accept."""
+"""Bytes of the longest user data of a member in an event: in base64, the longest text that readers of events accept."""
 
 MEMBER_PARTITIONS_MAX = 100_000
-"""Partitions in what one member reports about itself: more than any consumer can hold."""
+"""The most partitions in one report of a member about itself: more than any consumer can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class MemberSnapshot:
 
     ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None if not
     known. ``where``: where it runs, if its sidecar reported that. ``user_data_bytes``: the size of user data that is
-    longer than `USER_DATA_BYTES_MAX` and is left out for that; None if ``user_data`` is complete. ``occupant``: the
-    consumer that it is served for, if a gateway handed over its seat: ``client_id`` and ``host`` are its predecessor's.
+    left out because it is longer than `USER_DATA_BYTES_MAX`; None if ``user_data`` is complete. ``occupant``: the
+    consumer that has its seat now, if a gateway handed it over: ``client_id`` and ``host`` are its predecessor's.
     """
 
     member_id: str
@@ -236,11 +236,21 @@ class MemberEvent:
     rejected_commits: Annotated[
         int | None, "from gateways: partitions whose commits were rejected since the previous event"
     ] = None
+    callback_seconds: Annotated[
+        float | None, "from gateways: how long the callback took, according to the client's own metrics (KIP-714)"
+    ] = None
 
     @property
     def asked_ms(self) -> int:
         """Epoch milliseconds when the member learned that it must rejoin, or else when it stopped processing."""
         return self.started_ms - round((self.stop_seconds or 0) * 1000)
+
+    @property
+    def ran_seconds(self) -> float | None:
+        """How long the callback took; None if only a gateway reported it, and the client pushed no duration."""
+        if self.evidence is Evidence.GATEWAY:
+            return self.callback_seconds
+        return max(0, self.timestamp_ms - self.started_ms) / 1000
 
 
 @dataclass(frozen=True, slots=True)

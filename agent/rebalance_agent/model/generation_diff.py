@@ -24,7 +24,7 @@ Owners = Mapping[Partition, Member]
 """Partition -> a member that it is assigned to; one of them where there are several (see `GenerationDiff`)."""
 
 REMEMBERED_MAX = 4
-"""Groups whose owners are remembered: the two generations of a rebalance are asked for a dozen times in turn."""
+"""Groups whose owners are cached: for each rebalance, a dozen calls in turn need those of its two generations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owne
 
 
 class Identified(NamedTuple):
-    """A generation, and the one before it if that is needed, as a key of a cache.
+    """The key of a cache: a generation, and the one before it if that is needed.
 
     It compares by object identity: comparing all members would take as long as what is cached.
     """

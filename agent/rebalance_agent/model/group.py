@@ -29,7 +29,7 @@ __all__ = [
 
 
 SEAT_LOCKS_PREFIX = "rebalance-agent.seats."
-"""Begins the ids of groups that are not groups of consumers: gateways keep the locks of a group's seats in them."""
+"""Prefix of the ids of groups that are not groups of consumers: gateways keep the locks of a group's seats in them."""
 
 
 class GroupType(StrEnum):
@@ -135,8 +135,8 @@ class Member:
 
 
 UNREAD_ASSIGNMENTS = "(assignments not read)"
-"""Protocol type of consumers whose subscriptions and assignments were too large to be read. Nothing is said about their
-partitions, as with groups of other clients."""
+"""Protocol type of consumers whose subscriptions and assignments were too large to be read. Their partitions are not
+known, as in groups of other clients."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,11 @@ class MemberChanges(Generic[_Member]):
         """(old, new) with one instance id and two member ids: static members that returned."""
         return tuple(pair for pair in self.stayed if pair[0].member_id != pair[1].member_id)
 
+    @property
+    def departed(self) -> tuple[_Member, ...]:
+        """Those whose member ids are only in the first generation: they are gone, or returned under other ids."""
+        return (*self.gone, *(old for old, _ in self.replaced))
+
 
 def member_changes(before: Iterable[_Member], after: Iterable[_Member]) -> MemberChanges[_Member]:
     """Compare the members of two generations. The last one of several members with one identity counts."""

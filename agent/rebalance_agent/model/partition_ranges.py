@@ -127,7 +127,7 @@ def minus(owned: Mapping[str, PartitionRanges], less: Mapping[str, PartitionRang
 def within(partitions: ReportedPartitions, size_of: Callable[[str], int]) -> set[tuple[str, int]]:
     """Return as (topic, partition) those ``partitions`` that are below ``size_of(topic)``.
 
-    Claims beyond that cost nothing: their numbers are never made.
+    Claims beyond that cost nothing: their numbers are never created.
     """
     return {(topic, number) for topic, numbers in partitions.items() for number in _below(numbers, size_of(topic))}
 

@@ -1,6 +1,6 @@
 """Partitions by topic, and the compact text form ``0-4,7`` of partition numbers.
 
-As ranges, a generation of 2,000 members fits into one message and stays readable.
+With ranges, a generation of 2,000 members fits into one message and stays readable.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _SHORT_TEXTS_MAX = 4_096
 
 _TOPICS_MAX = 128
 _PAIRS_MAX = 1_000
-"""Topics, and partitions of each, whose pairs are shared (`pairs_of`): some 20 MB."""
+"""The most topics, and partitions of each, whose pairs are shared (`pairs_of`): some 20 MB."""
 
 _SHARED_SET_MAX = 128
-"""Partitions of a set that is shared (`shared_set`): 4 MB for all of them."""
+"""The most partitions of a set that is shared (`shared_set`): 4 MB for all sets."""
 
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
@@ -61,7 +61,7 @@ def pairs(partitions: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
 
 
 def pairs_of(topic: str, numbers: Sequence[int]) -> Iterable[tuple[str, int]]:
-    """Return (topic, partition) of each of the ``numbers``, in their order: for most topics the same objects each time.
+    """Return (topic, partition) for each of the ``numbers``, in their order; for most topics always the same objects.
 
     Thousands of groups keep such pairs for minutes, each of its last generations; a pair takes 56 bytes.
     """

@@ -128,7 +128,7 @@ class GroupAssignment:
     ``target`` is the complete assignment after both rounds. With eager strategies ``target == members``. ``standbys``:
     member id -> partitions of which it is to keep a copy; ``missing_standbys``: copies that the setting asks for and
     that no member could get, None for strategies without. ``redundancy``: how many members get each partition (fewer
-    where fewer subscribe); 1 except for redundant strategies. ``user_data``: member id -> user data of its assignment.
+    if fewer subscribe); 1 except for redundant strategies. ``user_data``: member id -> user data of its assignment.
     ``unknown_topics`` are subscribed to but have no metadata. ``user_data_errors``: member id -> why its user data was
     not used. ``duplicate_ids``: member ids that occurred more than once.
     """

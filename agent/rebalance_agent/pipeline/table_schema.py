@@ -38,7 +38,7 @@ _Columns = Sequence[tuple[DataType, str]]
 def columns(known: _Columns, perhaps: _Columns = ()) -> StructType:
     """Return a schema with the ``known`` columns (NOT NULL) first, then the nullable ones (``perhaps``).
 
-    Both are rows of a type and the names of successive columns of this type, with blanks between them.
+    Both are lines with a type and the names of successive columns of this type, separated by blanks.
     """
     rows = [(kind, names, False) for kind, names in known] + [(kind, names, True) for kind, names in perhaps]
     return StructType([StructField(name, kind, nullable) for kind, names, nullable in rows for name in names.split()])

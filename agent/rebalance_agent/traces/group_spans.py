@@ -28,8 +28,8 @@ _EPOCH_PHASES = ("target assignment", "reconcile")
 def generation_spans(event: GenerationEvent) -> tuple[Span, ...]:
     """Return the root of the generation's trace, its phases, and when its members stopped, where that is known.
 
-    A static member that returned within the generation is a child of the root, since no rebalance took place. Nothing
-    for a revision: spans are sent once, when the episode is settled.
+    A static member that returned within the generation is a child of the root, since no rebalance took place. Returns
+    nothing for a revision: spans are sent once, when the episode is settled.
     """
     if event.revision or event.part:
         return ()
@@ -62,9 +62,9 @@ def aborted_spans(event: AbortedEvent) -> tuple[Span, ...]:
 
 
 def rollout_spans(event: RolloutEvent) -> tuple[Span, ...]:
-    """Return a trace of one span for a rollout that has ended, with links to its rebalances, the last ones if many.
+    """Return a trace of one span for a rollout that has ended, with links to its rebalances; of many, to the last ones.
 
-    A link leads nowhere for a number between the first and the last generation that the group skipped.
+    There are links to numbers that the group skipped between the first and the last generation, too: they lead nowhere.
     """
     if not event.closed:
         return ()

@@ -13,10 +13,11 @@ from rebalance_agent.traces.span import ROOT, Attributes, Span, group_attributes
 __all__ = ["MEMBERS_MAX", "STEPS_MAX", "MemberSpans", "assign_spans"]
 
 MEMBERS_MAX = 10_000
-"""Members whose events wait for a generation; of more, the one that has waited longest is forgotten."""
+"""The most members whose events wait for a generation; beyond that, the one that has waited longest is forgotten."""
 
 STEPS_MAX = 32
-"""Steps of one member that wait, the newest: a rebalance has a revoked callback or two, with at most four each."""
+"""The most steps of one member that wait; the newest are kept. A rebalance has one or two revoked callbacks, with at
+most four steps each."""
 
 SECONDS_MAX = 10**8
 """Longest duration that is used, three years: members may report any number."""
@@ -47,8 +48,8 @@ class MemberSpans:
     def spans(self, event: MemberEvent) -> tuple[Span, ...]:
         """Return the spans that an event completes: of the member, and its parts as children of that.
 
-        None for an event that only explains an earlier one, while the generation is awaited, and if the client does not
-        know it.
+        Returns none for an event that only explains an earlier one, while the generation is awaited, and if the client
+        does not know it.
         """
         if event.revision:
             return ()

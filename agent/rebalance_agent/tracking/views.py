@@ -77,11 +77,15 @@ STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)
 
 
 class Exemplar(NamedTuple):
-    """One rebalance of a histogram bucket: the id of its closing event, its stall, and when it completed."""
+    """One rebalance of a histogram bucket: its closing event, its stall, and when it completed.
+
+    ``event_id``: that of the event. ``trace``: cluster, group and generation, which give the id of its trace.
+    """
 
     event_id: str
     seconds: float
     timestamp_ms: int
+    trace: tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ __all__ = [
     "stalled_partitions_text",
     "table_text",
     "time_of_day",
+    "unowned",
     "wrapped",
 ]
 
@@ -121,6 +122,11 @@ def wrapped(text: str, indent: str = "") -> str:
 def plural(number: int, noun: str) -> str:
     """``1 member``, ``2 members``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def unowned(partitions: int) -> str:
+    """``1 partition has no owner``, ``2 partitions have no owner``."""
+    return f"{plural(partitions, 'partition')} {'has' if partitions == 1 else 'have'} no owner"
 
 
 def listed(names: Sequence[str], names_max: int = LISTED_MAX) -> str:

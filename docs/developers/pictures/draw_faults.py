@@ -1,7 +1,7 @@
 """Draws all boards with five planted faults, and one healthy group, for a reader who does not know the faults.
 
 ``python docs/developers/pictures/draw_faults.py FOLDER [MINUTES]`` writes pictures of a run of some minutes. Names of
-groups do not tell what happens to them. It needs Prometheus (``REBALANCE_AGENT_PROMTOOL``, with the server beside it),
+groups do not show what happens to them. It needs Prometheus (``REBALANCE_AGENT_PROMTOOL``, with the server beside it),
 Chromium (``REBALANCE_AGENT_CHROMIUM``) and the npm packages of the tests of the boards.
 """
 

@@ -8,7 +8,7 @@ from support.gateway.gatewaying import free_base
 HOLD_S, KEEP_S, ADMISSION_S = 8, 5, 10
 DRAIN_S = 2
 PORTS = 10
-"""From a gateway's first one on: bootstrap, and brokers."""
+"""Ports of a gateway, from its first one on: bootstrap, and brokers."""
 
 
 def gateways(number, folder, bootstrap, topic, mode):

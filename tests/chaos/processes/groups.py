@@ -35,7 +35,7 @@ OTHERS = {"java": member_lines.java_member, "go": member_lines.go_member}
 
 
 def configure(bootstrap, group, settings):
-    """Give a group ``settings`` of its own, before or after it exists."""
+    """Set ``settings`` of one group, before or after it exists."""
     entries = [ConfigEntry(*each, incremental_operation=AlterConfigOpType.SET) for each in settings.items()]
     resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})

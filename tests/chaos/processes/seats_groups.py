@@ -19,7 +19,7 @@ stopped."""
 
 
 CONNECTED_S, LOOKS_S = 30.0, 0.2
-"""Longest wait for a new process to connect to its gateway, and the time between two looks."""
+"""Longest wait for a new process to connect to its gateway, and the time between two checks."""
 
 
 class SeatsGroups(Groups):
@@ -86,7 +86,7 @@ class SeatsGroups(Groups):
         self._start(batch, there, 1)
 
     def _kill_one(self, batch, there, chance):
-        """Kill a member; two times of three it comes back soon."""
+        """Kill a member; two times out of three it returns soon."""
         self._leave(there.pop(chance.randrange(len(there))), kill=True)
         back, away_s = chance.random() < 2 / 3, chance.uniform(*AWAY_S)
         if back or len(there) < FEWEST:
@@ -112,7 +112,7 @@ class SeatsGroups(Groups):
 
 
 def _connected(member):
-    """Whether the process is connected, or has ended, which is an error when it is to end."""
+    """Whether the process is connected, or has ended; the latter is reported as an error when it is asked to end."""
     try:
         return any(each.status == psutil.CONN_ESTABLISHED for each in psutil.Process(member.pid).net_connections("tcp"))
     except psutil.Error:

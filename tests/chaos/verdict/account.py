@@ -40,7 +40,7 @@ class Account:
         self._counts, self._lock, self._clock = Counter(), threading.Lock(), SystemClock()
 
     def start(self, kind, name, begin):
-        """Start a member by ``begin``, and record it."""
+        """Start a member by calling ``begin``, and record it."""
         with self._lock:
             self._counts[name] += 1
             process = f"{name}.{self._counts[name]}"

@@ -1,4 +1,4 @@
-"""Checks the records of groups' commits: none passes a record that nobody read, and none is by an old owner.
+"""Checks the records of groups' commits: none passes a record that no member read, and none is by an old owner.
 
 A member writes its client id, which no other has, into the metadata of its commits, where its client can. The records
 of a partition have the order in which the coordinator accepted them. A member that commits after another one, and was
@@ -72,7 +72,7 @@ def judged(all_groups, kinds, written, found):
 
 
 def past_unread(rows, offsets, read):
-    """Return texts on commits of a partition that pass an acknowledged record before anybody read it.
+    """Return texts on commits of a partition that pass an acknowledged record before any member read it.
 
     ``offsets``: of acknowledged records, sorted; ``read``: offset -> when it was read first (ms).
     """

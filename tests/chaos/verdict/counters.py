@@ -20,8 +20,8 @@ COUNTED_SHARE = 0.25
 seconds show little, and the last ten may be too new: a group's event may wait for its follow-up."""
 
 AWAY_MS = 60_000
-"""Seconds, longer than an outage of brokers. An observer that restarts reading publishes events of that time
-uncounted."""
+"""Seconds, longer than an outage of brokers. An observer that starts reading again publishes events of that time
+without counting them."""
 
 
 def compared(lives, report):

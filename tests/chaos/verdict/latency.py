@@ -1,7 +1,7 @@
 """Compares poll latency of instrumented and bare consumers; the difference between two bare ones is noise.
 
 The three groups have equal processes, which start, leave and are killed at the same moments, and one coordinator. The
-run is cut into windows; in each of them the same happens to all three, whatever that is.
+run is cut into windows; in each of them the same happens to all three.
 """
 
 from __future__ import annotations

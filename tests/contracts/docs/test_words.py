@@ -13,7 +13,7 @@ FOLDERS = {"agent": ".py", "alerts": ".py", "alerts/runbooks": ".md", "dashboard
 
 PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "helm/rebalance-agent/values.yaml")
 DATED = "docs/developers/decisions"
-"""Decisions keep the words of their day."""
+"""Decisions are not changed later, and so keep their wording."""
 
 MISREAD = {
     "on top": (r"\bon top\b", "at the top, or first"),

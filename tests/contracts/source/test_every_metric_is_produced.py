@@ -117,7 +117,7 @@ def replaced():
 
 
 def restless(*, reports=False):
-    """A member that leaves and returns three times; ``reports``: it says that it leaves."""
+    """A member that leaves and returns three times; ``reports``: it reports each departure."""
     yield from (*BEGIN, TWO)
     for time in range(3):
         if reports:

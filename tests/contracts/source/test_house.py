@@ -236,7 +236,7 @@ def places_by_name(files):
 
 
 def used_twice(files):
-    """File names in more than one package, without a row of `MIRRORS` that says why."""
+    """File names in more than one package, without a row of `MIRRORS` that has the reason."""
     return {
         name: sorted(packages)
         for name, packages in places_by_name(files).items()

@@ -34,7 +34,7 @@ INT32 = range(-(2**31), 2**31)
 
 
 def take_backfill(data):
-    """The file of ``--topics`` in one line, then lines of records: rows that `ingest` would make of the same events."""
+    """The file of ``--topics`` in one line, then lines of records: rows as `ingest` makes them from the same events."""
     first, *lines = data.split(b"\n")
     facts = read_or_refused(lambda text: facts_in(text, "fuzzed"), first, InvalidInputError)
     if facts is None:

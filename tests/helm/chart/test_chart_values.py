@@ -42,6 +42,7 @@ OTHERS = {
     "observer.settings": {"settle_seconds": 7},
     "pipeline.stages": [{"name": "ingest"}],
     "sidecar.resources": {"requests": {"cpu": "7m"}},
+    "sidecar.seatLeases": [{"namespace": "payments"}],
     "sidecar.settings": {"stop_seconds": 7},
 }
 """Valid values for fields with a special format."""

@@ -1,4 +1,4 @@
-"""A group changes to the consumer protocol on a real broker, and `migrate` says at each step how it is."""
+"""A group migrates to the consumer protocol on a real broker, and `migrate` reports its state at each step."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def beginnings(texts, began_ms):
 def first_joins(texts, began_ms):
     """Return the times (ms) at which a member joined an Empty group, by group.
 
-    A client first asks for a member id, and then joins with it. A client that does not join is no member.
+    A client first requests a member id, and then joins with it. A client that does not join is no member.
     """
     found, added = {}, {name for text in texts for name in ADDED.findall(text)}
     for text in texts:
@@ -60,7 +60,7 @@ def first_joins(texts, began_ms):
 def emptied(texts, began_ms):
     """Return [(at_ms, generation)] of the times at which a group became Empty, by group, in order.
 
-    A broker that was no coordinator any more, and learns it when it writes that, had not emptied the group.
+    Lines of a broker that was no longer the coordinator, and learned that from its failed write, do not count.
     """
     found = {}
     for text in texts:
@@ -76,9 +76,9 @@ def emptied(texts, began_ms):
 
 
 def removals(texts, began_ms):
-    """Return [(at_ms, member id)] of the members that a coordinator removed since it heard nothing of them, by group.
+    """Return [(at_ms, member id)] of the members whose session expired at a coordinator, by group.
 
-    A broker that does not know yet that it is no coordinator any more does so, too, without effect.
+    A broker that does not know yet that it is no longer the coordinator also removes members, without effect.
     """
     found = {}
     for text in texts:

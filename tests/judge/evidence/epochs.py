@@ -29,7 +29,7 @@ class EpochGroup:
             else:
                 table[fact["member"]] = fact
         # The tombstones of a member are followed by the epoch without it, in the same batch. Those of a static member
-        # whose place another one takes are followed by the other one's records: the group is never Empty.
+        # that another one replaces are followed by the other one's records: the group is never Empty.
         if self.members or kind == "epoch":
             self._state(at_ms, where)
         ended = (kind == "current" and not gone) or (kind == "epoch" and not self.members)

@@ -12,7 +12,7 @@ from judge.evidence.process import FOREVER
 class History:
     """States and facts of one group, from decoded records in order. ``names``: topic id, or task, -> topic.
 
-    ``occupants``: member id -> client id of the consumer that it stands for, where the coordinator goes on naming its
+    ``occupants``: member id -> client id of the consumer that has the member, where the coordinator still names its
     predecessor (see `reported.occupants`).
     """
 
@@ -65,9 +65,9 @@ class History:
         self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where, ids_of))
 
     def add_empty(self, at_ms, number):
-        """The group became Empty in this generation. Without a record of it, if brokers failed to write it.
+        """The group became Empty in this generation. There is no record of it if brokers failed to write it.
 
-        A new coordinator does not know of such a generation: the next record is not of the one after it.
+        A new coordinator does not know such a generation: the next record is not of the one after it.
         """
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         following = self.states[index : index + 1]
@@ -132,7 +132,7 @@ class History:
         return found
 
     def nth_given(self, partition, client, at_ms):
-        """Return the place among the records of ``at_ms``, from 0 on, of the first that gives it to ``client``."""
+        """Return the index, among the records of ``at_ms``, of the first one that gives it to ``client``."""
         first = bisect_left(self.states, at_ms, key=lambda state: state.at_ms)
         for number, state in enumerate(self.states[first:]):
             if state.at_ms > at_ms:
@@ -148,7 +148,7 @@ class History:
         return self.given(partition, client, 0, at_ms, every=every) if held else None
 
     def kept_until(self, partition, owner, at_ms):
-        """When the first record after ``at_ms`` no longer gives ``partition`` to ``owner``; infinite if none."""
+        """Return the time of the first record after ``at_ms`` without ``partition`` for ``owner``; infinite if none."""
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         lost = (state.at_ms for state in self.states[index:] if partition not in state.owners.get(owner, ()))
         return next(lost, FOREVER)

@@ -15,8 +15,8 @@ FOREVER = float("inf")
 class Possession:
     """A member's possession of a partition, from ``since`` on, when its assigned callback returned.
 
-    It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it went on at ``resumed``.
-    ``removed``: when its coordinator removed the member before that, so that it was no owner any more.
+    It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it continued at ``resumed``.
+    ``removed``: when its coordinator removed the member before that, so that it was no longer the owner.
     """
 
     partition: str
@@ -31,9 +31,9 @@ class Possession:
 
 @dataclass
 class Process:
-    """One member's lines, as possessions and moments at which it stood still.
+    """One member's lines, as possessions and times at which it was stopped.
 
-    ``removed``: when the coordinator removed the client from the group since it heard nothing of it.
+    ``removed``: when the coordinator removed the client from the group because its session expired.
     """
 
     name: str

@@ -91,7 +91,7 @@ def kept(events):
 def occupants(rows):
     """Return member id -> client id of the consumer that has the member's seat, from rows as in `published`.
 
-    The coordinator gives each consumer that takes a seat a new member id, and goes on naming the client id of the first
+    The coordinator gives each consumer that takes a seat a new member id, but still names the client id of the first
     one. A gateway publishes an act only once the coordinator's answer has the member id.
     """
     found = {}

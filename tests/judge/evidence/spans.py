@@ -4,21 +4,21 @@ A partition is stalled from the moment when its owner stopped processing it to t
 of its new owner (perhaps the same member) returned.
 
 The owner stopped at the first of these that holds until the partition has its new owner: its revoked or lost callback
-was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop stood in the
-processing of a record (``busy``), and it was taken out of the group for that; it began to close. A member that closes
-is between ``closing`` and the entered callback neither working nor called, so the stop lies in between, and a stall is
+was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop was busy with
+one record (``busy``), and it was removed from the group for that; it began to close. A member that closes
+neither works nor is called between ``closing`` and the entered callback, so the stop lies in between, and a stall is
 a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record,
 which gives such a range, too.
 
-A member that its coordinator has removed, and that has not heard of it yet, is no owner any more: nothing that it
+A member that its coordinator has removed, and that does not know it yet, is no longer an owner: nothing that it
 processes can be committed. It stopped between its removal and its callback.
 
-A member that has not heard yet that it was taken out of the group may have its assigned callback late, for a moment,
-while another one has the partition already: the stop lies between the moments when the two stopped.
+A member that does not know yet that it was removed from the group may get its assigned callback late, for a moment,
+while another one already has the partition: the stop lies between the moments when the two stopped.
 
 Time without an owner counts from later: in a group that was Empty from the first member's join, and a
 partition that the group did not have from the first record that shows it. A partition that two members process at the
-same time (a stopped one that goes on, before it learns that it was expelled) is ``unsure`` and not judged.
+same time (a stopped one that continues before it learns that it was expelled) is ``unsure`` and not judged.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Span:
     unsure: bool = False
     given: float | None = None
     idle_since: float | None = None
-    """When the last owner stopped, also where the stall counts from later since the group was Empty in between."""
+    """When the last owner stopped, even if the stall counts from later because the group was Empty in between."""
     outside: bool = False
     nth: int = 0
 

@@ -43,7 +43,7 @@ def true_spans(processes, history, joins, *, classic):
 
 
 def _given(span, history, since, *, every):
-    """Return when records gave the partition: by the callback, if any did, else just after it."""
+    """Return when records gave the partition: up to the callback if any did, else just after it."""
     times = (
         history.given(span.partition, span.client, since, until, every=every)
         for until in (span.until, span.until + JUST_AFTER_MS)

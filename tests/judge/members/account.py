@@ -1,6 +1,6 @@
 """The log of a member, a file with one JSON line per fact, and the commands that the member receives.
 
-A line has ``at`` (epoch milliseconds), ``what`` and, where it is of partitions, ``partitions`` (``topic-number``):
+A line has ``at`` (epoch milliseconds), ``what`` and, if it is about partitions, ``partitions`` (``topic-number``):
 
 ``subscribed``, ``assigned`` / ``revoked`` / ``lost`` with ``edge`` ``enter`` or ``exit`` (the callbacks), ``busy`` and
 ``idle`` (the loop stops in the processing of a record, and continues), ``read`` with ``first`` and ``last`` (when

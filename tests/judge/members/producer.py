@@ -1,8 +1,8 @@
 """Produces a record to each partition of the groups' topics every `EVERY_S`: ``python producer.py JSON``.
 
 It is a process of its own, and waits for no replica: librdkafka sends a request for each partition, and a broker
-answers those of one connection one by one. With ``acks=all`` most partitions had a record every 10 to 70 seconds, and
-no commit can end a partition's stall before its next record.
+answers those of one connection one by one. With ``acks=all`` most partitions got a record only every 10 to 70
+seconds, and no commit can end a partition's stall before its next record.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from confluent_kafka import KafkaException, Producer
 EVERY_S = 0.4
 SIZES_EVERY_S = 3.0
 LATE_S = 1.0
-"""Longest time between two rounds that is not noted."""
+"""Longest time between two rounds that is not logged."""
 
 
 class Sizes:

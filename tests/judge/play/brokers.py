@@ -26,7 +26,7 @@ class Inflictions:
 
     def __init__(self, context, observer):
         self._context, self._observer, self._looks, self._compacting = context, observer, 0, False
-        # Two lanes play at once: what asks all brokers waits until they are there, and holds the next broker's fault.
+        # Two lanes play at once: faults that need all brokers wait for these, and delay the next broker's fault.
         self._brokers = threading.Lock()
 
     def inflict(self, name, chance):
@@ -75,7 +75,7 @@ class Inflictions:
             self._note_survivors()
 
     def _start_broker(self, broker):
-        for _ in range(STARTS_MAX):  # its former self still counts as there
+        for _ in range(STARTS_MAX):  # its former process still counts as running
             with contextlib.suppress(BrokerError):
                 self._context.kafka.start_broker(broker)
                 return
@@ -140,7 +140,7 @@ class Inflictions:
             self._note_survivors()
 
     def _note_survivors(self):
-        """Which records the topic still has. What observers could not read before cannot be asked of them."""
+        """List the records that the topic still has: observers cannot report those that they could not read."""
         left = survivors(self._context.kafka.bootstrap_servers)
         self._looks += 1
         path = self._context.folder / f"survivors-{self._looks}.json"

@@ -53,14 +53,14 @@ class Life:
             self.failed = error
 
     def _changes(self):
-        # Members of a new group come at different moments.
+        # Members of a new group start at different times.
         for _ in range(2):
             self._start()
             self._rest(0.2, 2.0)
         left = []
         while not self._rest(*self.group.rest_s):
             self._members = [each for each in self._members if each.running]
-            if not left:  # each kind of change comes, however short the run
+            if not left:  # each kind of change occurs, however short the run
                 left = self._chance.sample(self.group.changes, len(self.group.changes))
             change = left.pop()
             if change in ("leave", "kill", "zombie", "kick") and len(self._members) < 2:

@@ -17,7 +17,7 @@ COMMAND = (sys.executable, "-c", "import sys; from rebalance_agent.cli.main impo
 
 
 class Observer:
-    """``rebalance-agent observe``, its log in a file; ``topic`` gets its events."""
+    """``rebalance-agent observe`` with its log in a file; it publishes to ``topic``."""
 
     def __init__(self, name, context, topic, port, *flags):
         self.name, self.topic = name, topic

@@ -87,7 +87,7 @@ class Episode:
 def episodes(events, spans, acts, group, unreported=()):
     """Return the episodes of one group, from the events that one observer published about it.
 
-    ``untold``: times of generations without an event. What these gave is no part of the next episode.
+    ``untold``: times of generations without an event. Partitions that these gave are no part of the next one.
     """
     closing = sorted(
         (each for each in events if each.closes and each.kind == "generation"), key=lambda each: each.at_ms
@@ -126,7 +126,7 @@ def _of_another(span, episode, unreported):
 
 def _kind(episode, acts, group):
     at_ms = episode.reported.at_ms
-    # What ends in a later episode is the stall of this one, too, if nothing ended in it.
+    # A stall that ends in a later episode also counts for this one, if none ended in it.
     longest = episode.longest or min(episode.open, key=lambda span: span.stop_first, default=None)
     began = min(longest.stop_first, episode.reported.started_ms or at_ms) if longest else episode.since
     if _within(acts, "fault", "fault over", began, at_ms + FIRST_COMMIT_MS, AFTER_FAULT_MS, name=BROKER_FAULTS):

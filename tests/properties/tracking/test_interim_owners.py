@@ -23,7 +23,7 @@ BEFORE = [
 """Of the members a and z, a has the only partition; z is the last to reach the next epoch."""
 
 INTERIM = st.tuples(st.none() | st.integers(0, 5_000), st.integers(1, 5_000), st.integers(1, 5_000))
-"""An owner: when it consumes after it got the partition (None: never), how long it has it, and nobody before (ms)."""
+"""An owner: after how long it consumes (None: never), how long it owns the partition, and how long none did before."""
 
 
 def passed_on(interim):

@@ -70,7 +70,7 @@ def _spread(partitions):
 
 
 def lists(named_ms):
-    """The cluster's topics, from the beginning, with each one's id from when it is said on."""
+    """The cluster's topics from the beginning; each one's id is known from its given time on."""
     since = dict(zip(IDS, named_ms, strict=True))
     return [
         TopicsSeen(T0 + at, COUNTS, {topic: topic_id for topic, topic_id in IDS.items() if since[topic] <= at})

@@ -1,4 +1,4 @@
-"""Random groups that change to the consumer protocol: what `migrate` predicts is what the broker does."""
+"""Random groups that change to the consumer protocol: the broker does what `migrate` predicts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The command runs a fleet's whole history through every stage, and its last line is a summary.
 
-Single stages come to the same, and a dry run of one on the tables changes nothing.
+Single stages give the same result, and a dry run of one on the tables changes nothing.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def ended(folder):
 
 @pytest.fixture(scope="module")
 def reported(ended, folder):
-    """The events that were read, and what the command said in the end."""
+    """The events that were read, and the last line that the command printed."""
     lines = [
         line for path in (folder / "events").glob("*.gz") for line in gzip.decompress(path.read_bytes()).splitlines()
     ]
-    events = {each["event_id"]: each for each in map(json.loads, lines)}  # what is revised comes again
+    events = {each["event_id"]: each for each in map(json.loads, lines)}  # revised events occur again
     assert len(events) < len(lines)
     return list(events.values()), json.loads(ended.stdout.splitlines()[-1])
 

@@ -83,7 +83,7 @@ def test_tables_of_the_pipeline_are_clean(verify):
 
 
 MOVED = [each for each in map(json.loads, LINES) if each.get("moved")]
-"""Events with moves: each lie is about another one, so that one run names them all."""
+"""Events with moves: each falsification is of another one, so that one run names them all."""
 LIES = {
     "DELETE FROM generations WHERE {where}": "has no event",
     "INSERT INTO generations SELECT * FROM generations WHERE {where}": "was published twice",

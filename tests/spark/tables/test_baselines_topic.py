@@ -78,7 +78,7 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         assert shown() == 1.5
         publish(group, 4.0)
         eventually(lambda: shown() == 4.0)
-        # Of another cluster's pipeline nothing is known, of this one's the group has no baseline any more.
+        # The other cluster's pipeline may have baselines; in this cluster the group no longer has one.
         publish("nobody-here", 7.0, clusters=["another"])
         publish("nobody-here", 8.0, clusters=[cluster_id])
         eventually(lambda: shown() is None)

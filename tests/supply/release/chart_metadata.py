@@ -1,4 +1,4 @@
-"""The chart's description of itself, as Artifact Hub shows it: what the packaging fills in, and what must be there."""
+"""The chart's metadata, as Artifact Hub shows it: what the packaging fills in, and what is required."""
 
 from __future__ import annotations
 

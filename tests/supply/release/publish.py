@@ -17,7 +17,7 @@ from supply.release.settings import NOT_SET, ROOT, Release
 def publish_pypi(release: Release) -> str:
     """Sign wheel and source (PEP 740) and upload them with their attestations, as a trusted publisher.
 
-    A file that is there stays: a run can be repeated after a failure.
+    A file that was already uploaded is kept, so a run can be repeated after a failure.
     """
     _require_tag(release)
     files = [release.built(WHEEL), release.built(SOURCE)]

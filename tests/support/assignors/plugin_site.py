@@ -60,7 +60,7 @@ def declare(site, package, version="1.0", /, **strategies):
 
 
 def run(site, *arguments, stdin=None, folder=None):
-    """A Python of its own that finds what is installed in ``site``; ``arguments`` are those of ``python``.
+    """Run a separate Python that finds what is installed in ``site``; ``arguments`` are those of ``python``.
 
     ``folder``: where it is started, by default where this process was.
     """

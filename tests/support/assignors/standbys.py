@@ -82,7 +82,7 @@ def kind_of(subject: GroupSubscription, topic: str) -> tuple[int, frozenset[str]
 def rebalances(
     strategy: Strategy, subject: GroupSubscription, most: int
 ) -> Iterator[tuple[GroupSubscription, GroupAssignment]]:
-    """Up to ``most`` rebalances of a group: the last one is the first after which no partition waits for a copy."""
+    """Up to ``most`` rebalances of a group: they end when no partition waits for a copy."""
     for generation in range(10, 10 + most):
         assignment = strategy.assign(subject)
         yield subject, assignment

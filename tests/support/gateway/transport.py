@@ -149,6 +149,9 @@ class NoGroups:
     def greeted(self, name, software):
         pass
 
+    def pushed(self, member, maxima):
+        pass
+
     async def client_ended(self):
         pass
 

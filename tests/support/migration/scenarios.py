@@ -29,7 +29,7 @@ TOPICS = {"t1": 6, "t2": 3, "t3": 1}
 
 @dataclass(frozen=True)
 class Scenario:
-    """A group before its change, and how it changes. ``reason`` None: nothing speaks against it.
+    """A group before its change, and how it changes. ``reason`` None: the change is possible.
 
     ``members``: whether each is static. ``stop_first``: whether old members stop before their successors start.
     ``turn_back``: whether the first new member leaves again, to see what the group becomes.
@@ -80,7 +80,7 @@ def scenario(seed: int) -> Scenario:
         given["broker"] = rnd.choice(["bidirectional", "upgrade", "downgrade", "disabled"])
     given |= _afflicted(rnd, reason, count, empty=given["empty"])
     if reason and len(given.get("assignment_data", range(count))) < count:
-        # Without the only member that it is about, the group may change.
+        # Without the only member that the reason is about, the group may change.
         given["stop_first"] = False
     return Scenario(seed=seed, reason=reason, **given)
 

@@ -104,7 +104,9 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
             moved=3,
             stalls={
                 Basis.BOUND: StallHistogram(
-                    (0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0), 4.5, {5: Exemplar(episode.event_id, 4.5, episode.timestamp_ms)}
+                    (0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0),
+                    4.5,
+                    {5: Exemplar(episode.event_id, 4.5, episode.timestamp_ms, ("cluster", group, episode.generation))},
                 )
             },
             stalled_partition_seconds=27.0,

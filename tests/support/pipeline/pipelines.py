@@ -29,10 +29,10 @@ SHORT_LIVED = {
     ),
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Nor do the rows differ enough between partitions for a plan to be worth changing.
+    # The rows differ too little between partitions for a changed plan to pay off.
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
-    # Every plan is written as text for a page that is not served: the shorter form.
+    # Spark writes every plan as text for a page that is not served, so in the shorter form.
     "spark.sql.ui.explainMode": "simple",
 }
 """Spark properties of sessions that live for a test or two."""
@@ -81,7 +81,7 @@ def _values(reported, chance, number):
     if chance.random() < 0.1:
         yield _line(event)
     if chance.random() < 0.1 and number > 50:
-        # Better evidence for what is long past, and then the old word for it again.
+        # A revision of an old event, and then its first version again.
         past = json.loads(chance.choice(LINES)) | {"event_id": f"{number - 50:032x}"}
         reported.revisions[past["event_id"]] = 1
         yield _line(past | {"revision": 1})

@@ -22,7 +22,7 @@ NAMES = ("news", "kind", "t", "", "\ud800", "k" * 60_000, "epoch_kind")
 
 
 def poison(events, *, seed, count):
-    """``count`` lines made of ``events`` (JSON objects), each of an id and group of its own unless these are hit."""
+    """``count`` lines made from ``events`` (JSON objects), each with its own id and group unless these are damaged."""
     rng = random.Random(seed)
     for number in range(count):
         event = json.loads(json.dumps(rng.choice(events)))

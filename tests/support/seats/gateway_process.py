@@ -1,4 +1,4 @@
-"""A gateway as a program, which a signal ends; it has no acts and generations to look at, but metrics."""
+"""A gateway as a program, which a signal ends; tests see its metrics, but not its acts and generations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.gateway.gatewaying import free_base
 __all__ = ["GatewayProcess", "gateway_process"]
 
 PORTS = 10
-"""From the first one: bootstrap, brokers, and the last for metrics."""
+"""Ports from the first one on: bootstrap, brokers, and the last for metrics."""
 
 
 class GatewayProcess:
@@ -29,7 +29,7 @@ class GatewayProcess:
         self._process.wait()
 
     def metric(self, line):
-        """The value of a metric's line without it; 0 where it is absent, or the page is not served yet."""
+        """The value of a metric's line without it; 0 if it is absent, or the page is not served yet."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.base + PORTS - 1}/metrics") as answer:
                 lines = answer.read().decode().splitlines()

@@ -41,8 +41,8 @@ ABORTED = AbortedEvent("aborted", "c", "orders", 4_000, Source.RECORDS, GroupTyp
 def agent(monkeypatch):
     """Both commands request this API instead of an agent's."""
     api, *_ = api_of(
-        full_view("orders"),
-        full_view("quiet", running=None, former_owner=None),
+        full_view("orders", copartition_breaks=0),
+        full_view("quiet", running=None, former_owner=None, copartition_breaks=0),
         events=[*map(rebalance, (1, 2, 3)), ABORTED, rebalance(5, previous=3)],
     )
     for command in (watch, explain):
@@ -158,6 +158,21 @@ def test_explain_names_the_removed_member_that_still_owned_partitions_of_others(
     assert "Two owners" not in run(capsys, "explain", "orders")[1]
 
 
+def test_explain_and_watch_show_gaps_of_the_assignment(agent, capsys, monkeypatch):
+    said = "co-partitioning is broken: 2 partition numbers with different owners in different topics"
+    gaps = {"running": None, "unassigned": 3, "copartition_breaks": 2}
+    for views, text in ((gaps, f"3 partitions have no owner; {said}"), ({**gaps, "copartition_breaks": 0}, "")):
+        api, *_ = api_of(full_view("orders", **views), events=[rebalance(1)])
+        for command in (explain, watch):
+            monkeypatch.setattr(command, "agent_api", lambda _options, api=api: api)
+        explained = " ".join(run(capsys, "explain", "orders")[1].split())
+        shown = run(capsys, "watch", "--once", "orders")[1]
+        assert text in explained
+        assert text in shown
+        assert all("3 partitions have no owner" in printed for printed in (explained, shown))
+        assert (said in explained, said in shown) == (bool(text), bool(text))
+
+
 def test_explain_shows_how_long_moved_partitions_catch_up(capsys, monkeypatch, agent):
     assert "catching up" not in run(capsys, "explain", "orders")[1]
     lags = {"orders": GroupLag(70, catch_up=CatchUp(3, 6, 45.0, 150.0))}
@@ -195,7 +210,8 @@ def test_whatif_names_the_flag_for_earlier_rebalances(agent, capsys, monkeypatch
 
 
 def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, monkeypatch, agent):
-    view = full_view("new", former_owner=None, unsettled_ms=1_800_000_000_000)
+    calmed = {"former_owner": None, "copartition_breaks": 0}
+    view = full_view("new", unsettled_ms=1_800_000_000_000, **calmed)
     api, *_ = api_of(view, events=[])
     monkeypatch.setattr(explain, "agent_api", lambda _options: api)
     first, *_, unsettled, running = run(capsys, "explain", "new")[1].replace("\n  ", " ").split("\n\n")
@@ -205,7 +221,7 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     )
     assert running.startswith("A rebalance has been running for ")
     assert running.endswith(": 6 partitions are stalled.\n")
-    calm, *_ = api_of(full_view("new", former_owner=None, running=None), events=[])
+    calm, *_ = api_of(full_view("new", running=None, **calmed), events=[])
     monkeypatch.setattr(explain, "agent_api", lambda _options: calm)
     said = run(capsys, "explain", "new")[1]
     assert said.startswith("new: no rebalance, ")

@@ -17,7 +17,7 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MAX, ClientMembership
+from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MAX, FETCH_SECONDS_MIN, ClientMembership
 from rebalance_agent.gateway.groups.member_entries import MemberEntries, MemberEntry
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
@@ -44,6 +44,12 @@ def reported(one, callback):
 async def assigned(one, given):
     await one.join()
     await one.sync({one.member_id: given})
+
+
+async def settled(one, gateway):
+    """A heartbeat that ends the wait for the first fetch."""
+    gateway.clock.advance(FETCH_SECONDS_MIN * 1_000 + 1)
+    await one.heartbeat()
 
 
 def fetch(topic, *partitions, version=11):
@@ -92,6 +98,23 @@ def test_an_eager_members_rebalance_step_by_step():
     assert len({event.process for event in one.gateway.events}) == 1
 
 
+@pytest.mark.parametrize(("seconds", "waits"), [(0.0, True), (FETCH_SECONDS_MIN, True), (FETCH_SECONDS_MIN + 1, False)])
+def test_a_heartbeat_soon_after_the_assignment_does_not_end_the_wait_for_the_first_fetch(seconds, waits):
+    """librdkafka sends one before its application can have been called."""
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        one.wait(seconds * 1_000)
+        await one.heartbeat()
+        one.wait(40)
+        await Line(one.gateway, ToyCoordinator(1)).send(fetch("t", 0))
+
+    asyncio.run(go())
+    (event,) = reported(one, Callback.ASSIGNED)
+    assert event.timestamp_ms - event.started_ms == (seconds * 1_000 + 40 if waits else 0)
+
+
 def test_an_announced_reason_is_not_awaited_again():
     broker = ToyCoordinator(1)
     one = member(broker)
@@ -136,7 +159,7 @@ def test_the_wait_for_others_has_the_length_of_the_join():
         await other.join()
         await joining
         await asyncio.gather(one.sync(), other.sync())
-        await one.heartbeat()
+        await settled(one, one.gateway)
 
     asyncio.run(go())
     joins = {event.member_id: event.join_seconds for event in reported(one, Callback.ASSIGNED)}
@@ -153,7 +176,7 @@ def test_a_cooperative_member_gives_up_between_its_assignment_and_its_next_join(
         one.wait(700)
         await one.join()
         await one.sync({one.member_id: {"t": (0, 5)}})
-        await one.heartbeat()
+        await settled(one, one.gateway)
 
     asyncio.run(go())
     (revoked,) = reported(one, Callback.REVOKED)
@@ -265,7 +288,7 @@ def test_a_restarted_rebalance_has_one_stop_and_two_waits():
         one.wait(100)
         await one.join()
         await one.sync({one.member_id: {"t": (0,)}})
-        await one.heartbeat()
+        await settled(one, one.gateway)
 
     asyncio.run(go())
     assert len(reported(one, Callback.REVOKED)) == 1
@@ -295,7 +318,7 @@ def test_a_returning_static_member_is_another_process_and_revoked_nothing():
         await assigned(one, {"t": (0,)})
         again = Client(Line(one.gateway, broker), instance_id="i")
         await assigned(again, {"t": (0,)})
-        await again.heartbeat()
+        await settled(again, one.gateway)
 
     asyncio.run(go())
     first, second = one.gateway.events
@@ -322,7 +345,7 @@ def test_responses_to_a_fenced_process_are_not_reported_for_its_successor(rules)
         await old.sync({})
         await old.join()
         broker.errors.clear()
-        await new.heartbeat()
+        await settled(new, old.gateway)
         return entry
 
     entry = asyncio.run(go())

@@ -17,6 +17,7 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.gateway.groups.client_events import REASON_MAX
+from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MIN
 from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
@@ -36,6 +37,12 @@ def member(broker=None, rules="", **options):
 async def assigned(one, given):
     await one.join()
     await one.sync({one.member_id: given})
+    await settled(one, one.gateway)
+
+
+async def settled(one, gateway):
+    """A heartbeat that ends the wait for the first fetch."""
+    gateway.clock.advance(FETCH_SECONDS_MIN * 1_000 + 1)
     await one.heartbeat()
 
 
@@ -212,7 +219,7 @@ def test_an_assignment_is_reported_with_the_reason_of_the_join():
         await one.join(reason=long)
         await one.join(reason="another attempt")
         await one.sync({one.member_id: {"t": (0,)}})
-        await one.heartbeat()
+        await settled(one, one.gateway)
 
     asyncio.run(go())
     assert [(event.callback, event.reason) for event in one.gateway.events] == [
@@ -287,7 +294,7 @@ def test_a_pending_response_belongs_to_its_process_after_another_took_the_instan
     async def go():
         await old.join()
         await old.sync({old.member_id: {"t": (0,)}})
-        await old.heartbeat()
+        await settled(old, old.gateway)
         if kind is JoinGroupRequest:
             flying = await Flying.send(old.line, old.join_request())
         elif kind is SyncGroupRequest:
@@ -307,7 +314,7 @@ def test_a_pending_response_belongs_to_its_process_after_another_took_the_instan
         broker.generation -= 1
         await new.join()
         await new.sync({})
-        await new.heartbeat()
+        await settled(new, old.gateway)
         (entry,) = old.gateway.groups.entries
         entry.membership.member_id = "another"  # as a coordinator responds
         broker.errors[kind] = 82

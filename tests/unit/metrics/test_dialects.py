@@ -9,6 +9,7 @@ from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.model.episode import Basis
+from rebalance_agent.traces.span import trace_id
 from rebalance_agent.tracking.views import Counters, Exemplar, StallHistogram
 from support.observer import pages
 from support.observer.views import NOW, full_view
@@ -66,19 +67,18 @@ def parsed(text):
 
 
 def exemplified(group="orders"):
-    histogram = StallHistogram(
-        (0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2), 1_234.5, {5: Exemplar("ab" * 16, 4.5, NOW), 10: Exemplar("cd" * 16, 700, 5)}
-    )
+    first, last = Exemplar("ab" * 16, 4.5, NOW, ("c", "orders", 7)), Exemplar("cd" * 16, 700, 5, ("c", "orders", 9))
+    histogram = StallHistogram((0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2), 1_234.5, {5: first, 10: last})
     return full_view(group, counters=Counters(stalls={Basis.BOUND: histogram}))
 
 
-def test_buckets_name_the_last_rebalance_in_them():
+def test_buckets_name_the_last_rebalance_in_them_and_its_trace():
     page = GroupsPage(lambda: [exemplified()], FakeClock(NOW))
     samples = parsed(page.text(OPENMETRICS))["kafka_rebalance_stall_seconds"].samples
     found = {each.labels["le"]: each.exemplar for each in samples if each.exemplar}
     assert {le: (each.labels, each.value, float(each.timestamp)) for le, each in found.items()} == {
-        "5.0": ({"event_id": "ab" * 16}, 4.5, NOW / 1000),
-        "+Inf": ({"event_id": "cd" * 16}, 700, 0.005),
+        "5.0": ({"event_id": "ab" * 16, "trace_id": trace_id("c", "orders", 7)}, 4.5, NOW / 1000),
+        "+Inf": ({"event_id": "cd" * 16, "trace_id": trace_id("c", "orders", 9)}, 700, 0.005),
     }
     assert b"event_id" not in page.text(PROMETHEUS)
 

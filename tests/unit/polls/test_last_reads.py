@@ -1,4 +1,4 @@
-"""When the last records that members read were appended, asked by ListOffsets with timestamps."""
+"""When the last records that members read were appended, found by ListOffsets with timestamps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_answer_is_exact_to_a_tenth_of_a_second(records, data):
     asked = question(offset, *sorted(data.draw(st.tuples(st.integers(0, 30_000), st.integers(0, 30_000)))))
     answer = last_reads([asked], FakeCluster(p0=records).offsets_at, NOW)[asked]
     read = [at for at in records[:offset] if asked.after_ms < at <= asked.until_ms]
-    # Where records after `until_ms` were read, all of the time until then was worked.
+    # If records after `until_ms` were read, the member worked until then.
     latest = asked.until_ms if any(at > asked.until_ms for at in records[:offset]) else max(read, default=None)
     if answer is not None:
         assert latest is not None

@@ -12,9 +12,16 @@ from rebalance_agent.tracking.views import GroupView, RunningRebalance
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text, matching
 from support.observer.views import NOW, full_view
 
+BROKEN = "co-partitioning is broken: 1 partition number with different owners in different topics"
+
 
 def groups(*views):
-    return GroupList(NOW, len(views), 0, tuple(build_summary(view) for view in views))
+    return GroupList(NOW, len(views), 0, tuple(build_summary(replace(view, copartition_breaks=0)) for view in views))
+
+
+def gaps(*views):
+    listed = GroupList(NOW, len(views), 0, tuple(build_summary(view) for view in views))
+    return groups_text(group_rows(listed)).partition("GROUP")[0].splitlines()
 
 
 def stalled(view, seconds):
@@ -83,6 +90,30 @@ def test_columns_of_rebalances_and_stalls_are_within_80_characters():
     for title in ("STATE", "RUNNING", "LAST STALL", "REBALANCES"):
         assert headings.index(title) + len(title) <= 80
     assert [cell for cell in row[:80].split("  ") if cell.strip()][:2] == ["readings-cooperative", "PreparingRebalance"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"unassigned": 3}, ["orders: 3 partitions have no owner"]),
+        ({"unassigned": 1}, ["orders: 1 partition has no owner"]),
+        (
+            {"unassigned": 3, "copartition_breaks": 1},
+            [f"orders: 3 partitions have no owner; {BROKEN}"],
+        ),
+        ({"unassigned": None, "copartition_breaks": None}, []),
+        ({"unassigned": 3, "running": RunningRebalance(NOW - 2_000, 6)}, []),
+        ({"unassigned": 3, "members": ()}, []),
+    ],
+)
+def test_partitions_without_an_owner_and_broken_copartitioning_are_above_the_table(changes, said):
+    assert gaps(full_view("orders", **{"running": None, "copartition_breaks": 0, **changes})) == said
+
+
+def test_only_some_groups_with_gaps_have_a_line():
+    bare = [full_view(f"bare-{number}", running=None, unassigned=2, copartition_breaks=0) for number in range(5)]
+    assert gaps(*bare[:3]) == [f"bare-{number}: 2 partitions have no owner" for number in range(3)]
+    assert gaps(*bare)[3:] == ["and 2 more groups with such assignments"]
 
 
 def test_groups_are_in_the_requested_order():

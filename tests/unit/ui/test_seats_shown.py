@@ -1,4 +1,4 @@
-"""A member whose seat a gateway handed over is named by its consumer, and the coordinator's name stands beside it."""
+"""A member whose seat a gateway handed over is named by its consumer, with the coordinator's name beside it."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def _check_generation(
     line = FidelityLine(event.assignor or "", implementation.implementation)
     strategy = library_strategy(event.assignor)
     comparison = None
-    # A strategy refuses an input by an error, in its assignment or in its promise.
+    # A strategy refuses an input with an error, in its assignment or in its promise.
     with suppress(AssignmentError):
         comparison = _compare(event, before, earlier, strategy) if strategy and event.assignor else None
     if implementation.reason or comparison is None:

@@ -1,8 +1,8 @@
 """Finds and loads strategies that other packages declare as entry points.
 
 Only installed distributions have entry points; no setting and no record of a group can name a module. Their names are
-read once, from the metadata of the distributions. A package is imported when its strategy is looked up, or the list of
-all strategies.
+read once, from the metadata of the distributions. A package is imported when its strategy is looked up, or when all
+strategies are listed.
 """
 
 from __future__ import annotations

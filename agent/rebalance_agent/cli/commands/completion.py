@@ -29,7 +29,7 @@ exit codes: 0 done, 2 wrong usage
 """
 
 _WORDS = {"pipeline": "STAGES"}
-"""Command -> the name in its module that has the words at its first place."""
+"""Command -> the name in its module that holds the possible first words after the command."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -101,7 +101,7 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Decode to standard output, line by line; the exit code is as ``--help`` says."""
+    """Decode to standard output, line by line; ``--help`` lists the exit codes."""
     failed, empty = False, True
 
     def records() -> Iterator[dict[str, Any]]:

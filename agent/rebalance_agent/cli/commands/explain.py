@@ -27,6 +27,7 @@ from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
+from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.unsettled import running_text, unsettled_text
@@ -72,9 +73,9 @@ LAST_DEFAULT = 3
 
 @dataclass(frozen=True, slots=True)
 class _GroupPast:
-    """Rebalances newest first and rollouts of a group, where they are from, in words, and the whole ``history``.
+    """Rebalances newest first and rollouts of a group, their source in words, and the whole ``history``.
 
-    ``now``: the group's present state, which only an agent has: it has measured the lag, and read members' reports
+    ``now``: the group's present state, which only an agent knows: it measures the lag, and reads members' reports
     together with records.
     """
 
@@ -153,8 +154,10 @@ def _unsettled(now: GroupDetail | None) -> list[str]:
 
 
 def _present(now: GroupDetail) -> list[str]:
-    """Sentences on the group now: unsettled rebalances, partitions with two owners, and those that catch up."""
+    """Sentences on the group now: unsettled rebalances, gaps of the assignment, two owners, and catching up."""
     group, texts = now.summary, _unsettled(now)
+    if text := gaps_text(group):
+        texts.append(wrapped(f"Now: {text}."))
     if group.former_owner:
         texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
     if group.lag and (text := catch_up_text(group.lag.catch_up)):
@@ -177,7 +180,7 @@ def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> 
 
 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
-    """The number of explained rebalances in words, empty for 0; ``details`` has one more than ``last`` if there are."""
+    """The number of explained rebalances in words, empty for 0; ``details`` has ``last`` + 1 if there are more."""
     number = len(_completed(details))
     if not (number and last):
         return ""

@@ -111,7 +111,7 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
-    """Return the described group, or None and why it is unknown; None and an empty string if there is no such group."""
+    """Return the described group, or None and the reason; None and an empty string if there is no such group."""
     if not properties.get("bootstrap.servers"):
         return None, "kafka.bootstrap.servers contains no broker"
     try:

@@ -1,4 +1,4 @@
-"""``rebalance-agent migrate``: whether a group can change to the consumer protocol (KIP-848), and how far it is."""
+"""``rebalance-agent migrate``: whether a group can migrate to the consumer protocol (KIP-848), and its progress."""
 
 from __future__ import annotations
 

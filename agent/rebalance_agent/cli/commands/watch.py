@@ -52,7 +52,8 @@ terminal, the table is printed once.
 
 COLUMNS = (
     *("group", "group_type", "state", "source", "generation", "assignor", "protocol", "members", "partitions"),
-    *("unassigned", "idle_members", "skew_ratio", "rebalances", "aborted", "running.started_ms", "last.timestamp_ms"),
+    *("unassigned", "copartition_breaks", "idle_members", "skew_ratio", "rebalances", "aborted"),
+    *("running.started_ms", "last.timestamp_ms"),
     *("last.trigger", "last.moved", "last.stall.lower_seconds", "last.stall.seconds", "last.stall.basis"),
     *("empty.since_ms", "lag.offsets", "lag.seconds"),
 )

@@ -30,7 +30,7 @@ class FlagWords:
 
 @dataclass(frozen=True, slots=True)
 class CommandWords:
-    """A command: its name, its help, its flags, and the words that may stand at its first place (empty: others)."""
+    """A command: its name, its help, its flags, and its possible first arguments (empty: any)."""
 
     name: str
     help: str

@@ -29,7 +29,7 @@ def names_cluster(options: argparse.Namespace) -> bool:
 
 
 def cluster_flags_text(options: argparse.Namespace) -> str:
-    """Return the flags of `add_cluster_flags` as they were given, each after a blank, for another command with them."""
+    """Return the given flags of `add_cluster_flags` as text, each after a blank, for the line of another command."""
     flags = [
         ("--bootstrap-servers", options.bootstrap_servers),
         *(("--kafka", entry) for entry in options.kafka or ()),

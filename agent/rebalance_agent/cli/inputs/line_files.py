@@ -36,7 +36,7 @@ def open_input(name: str) -> Iterator[BinaryIO]:
 
 
 def bounded_lines(stream: BinaryIO, bytes_max: int) -> Iterator[bytes]:
-    """The lines of ``stream``; a line that is longer is cut one byte above ``bytes_max``, and its rest passed over."""
+    """The lines of ``stream``; a line of more than ``bytes_max`` is cut to one byte more, and its rest is skipped."""
     while line := stream.readline(bytes_max + 1):
         yield line
         while len(line) > bytes_max and not line.endswith(b"\n"):

@@ -29,7 +29,7 @@ __all__ = [
 
 
 PARTITIONS_MAX = 10_000
-"""Partitions of a shuffle; each task writes a block for each of them, so the cost grows with their square."""
+"""The most partitions of a shuffle; each task writes a block for each of them, so the cost grows with the square."""
 
 
 def stage_parser(

@@ -123,7 +123,7 @@ def print_ranges(partitions: Sequence[PartitionRange], progress: ProgressLines) 
 
 
 def print_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
-    """Print the groups that generations are missing of."""
+    """Print the groups with missing generations."""
     for gap in missing[:PRINTED_MAX]:
         progress.print_line(
             f"group {printable(gap.group)}: {gap.missing:,} generations are missing between {gap.present:,}"

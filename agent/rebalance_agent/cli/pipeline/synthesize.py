@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline synthesize``: generates the history of an invented fleet, to try the pipeline with."""
+"""``rebalance-agent pipeline synthesize``: generates the history of an invented fleet, to try out the pipeline."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ __all__ = ["add_weekly_flags", "refuse_weekly_flags", "week_of", "week_settings"
 
 _FLAGS = ("until", "slo", "team_rule", "member_cost")
 _YEARS = (1971, 9998)
-"""First and last year of a day: Spark's and Python's times have room for the weeks around it."""
+"""First and last year of a day: Spark's and Python's times can hold the weeks around it."""
 
 
 def add_weekly_flags(parser: argparse.ArgumentParser) -> None:

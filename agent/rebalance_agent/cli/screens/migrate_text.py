@@ -125,7 +125,7 @@ def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bo
 
 
 def step_text(step: MigrationStep) -> str:
-    """One line: how far it is, and whether to continue."""
+    """Return one line: the progress, and whether to continue."""
     new, reason = step.members - step.classic, printable(step.reason)
     return f"{step.go.upper():5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {reason}"
 
@@ -158,7 +158,7 @@ def as_json(
     what_if: tuple[Figures, Sequence[BrokerOutcome]] | None,
     report: MigrationReport | None,
 ) -> dict[str, object]:
-    """Everything as JSON."""
+    """Return everything as JSON."""
     group = answer.group
     return {
         "group": group.group,

@@ -18,7 +18,7 @@ from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.cli.screens.watch_poll import Poller
 from rebalance_agent.cli.screens.watch_rows import Rows
-from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, empty_lines, group_rows, matching
+from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, group_rows, matching, urgent_lines
 from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
@@ -90,7 +90,7 @@ class GroupsScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Start to poll."""
+        """Start polling."""
         self._rows = Rows(self.query_one(DataTable))
         self._draw()
         self.query_one(DataTable).focus()
@@ -163,7 +163,7 @@ class GroupsScreen(Screen[None]):
         all_rows = group_rows(self._answer, self._sort) if self._answer else []
         rows = matching(all_rows, self._filter_text)
         mark = "▼" if self._sort.startswith("-") else "▲"
-        # Without space for the mark in all others: each column then needs two characters less.
+        # Other columns reserve no space for the mark: each then needs two characters less.
         titles = [f"{column.title} {mark}" if column.sort == self._key else column.title for column in COLUMNS]
         self._rows.show(titles, [(row.group, _cells(row)) for row in rows[:ROWS_MAX]])
         self.query_one("#status", Static).update(self._status(all_rows, rows))
@@ -179,8 +179,8 @@ class GroupsScreen(Screen[None]):
         if len(rows) > ROWS_MAX:
             line += f", the first {ROWS_MAX} of them"
         text = Text(line, "bold")
-        for empty in empty_lines(rows):
-            text.append(f"\n{empty}", "bold red")
+        for urgent in urgent_lines(rows):
+            text.append(f"\n{urgent}", "bold red")
         if missing := self._missing():
             text.append(f"; not read yet: {printable(missing)}", "yellow")
         return text

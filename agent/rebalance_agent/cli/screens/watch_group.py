@@ -43,7 +43,7 @@ class GroupScreen(Screen[None]):
     ]
 
     def __init__(self, groups: GroupSource, name: str, interval: float) -> None:
-        """Polling starts when the screen is shown; ``interval``: seconds between polls."""
+        """``interval``: seconds between polls, which start when the screen is shown."""
         super().__init__()
         self._group = name
         self._poller = Poller(self, DetailPoll(groups, name), interval, self._show, self._fail)
@@ -60,7 +60,7 @@ class GroupScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Start to poll."""
+        """Start polling."""
         self._tables = {
             name: Rows(self.query_one(f"#{name}", DataTable)) for name in ("rebalances", "members", "moves")
         }

@@ -40,7 +40,7 @@ class Poller(Generic[_Answer]):
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop polling; an answer that is still to come is dropped."""
+        """Stop polling; an answer that comes later is dropped."""
         self._stop.set()
 
     def _run(self) -> None:

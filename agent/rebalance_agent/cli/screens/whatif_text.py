@@ -24,7 +24,7 @@ CSV_COLUMNS = (
 _ONE_HOST = _HEADINGS.index("ONE HOST")
 _AFTER_HOSTS = _HEADINGS.index("MOVED")
 _NAMES = 2
-"""Columns with names, which are aligned to the left; the others are numbers."""
+"""Columns with names, which are left-aligned; the others are numbers."""
 
 
 def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:

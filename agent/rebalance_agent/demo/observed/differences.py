@@ -51,7 +51,7 @@ class CoordinatorView:
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step, the closing events of the episodes ``seen``, and the ``problem`` if it did not run or was not seen.
+    """A step, the closing events of its episodes that were ``seen``, and the ``problem`` if it did not run or none was.
 
     ``ended``: group -> its summary when the step was over.
     """

@@ -1,4 +1,4 @@
-"""Reads what the check compares of each group from the text of the observer's ``/metrics``. Pure."""
+"""Reads the values of each group that the check compares from the text of the observer's ``/metrics``. Pure."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ NO_TOPIC = f"the topic {EVENTS_TOPIC} does not exist"
 """The `DemoObserver.problem` until the observer has published its first event."""
 
 READ_SECONDS = 0.25
-"""Pause between two questions to the API, and timeout of a poll for events."""
+"""Pause between two requests to the API, and timeout of a poll for events."""
 
 SILENT_READS_MAX = 20
 """Reads without a record (5 s) after which the client is asked for metadata: one that lost its brokers reports none."""
@@ -145,7 +145,7 @@ class DemoObserver:
 
     def _read_groups(self) -> None:
         while not self._stop.wait(READ_SECONDS):
-            # An observer that has ended is noticed as a child process; a busy one is asked again.
+            # `Children` notices an observer that has ended; a busy one gets another request.
             with suppress(OSError, InvalidInputError):
                 self.answer = value_from_json(GroupList, json_object(fetch(f"{self._url}{GROUPS.path}")))
 

@@ -39,7 +39,7 @@ __all__ = [
 OK = "ok"
 NOT_CHECKED = "not checked"
 SLOW_MACHINE_SECONDS = 240
-"""The ``--seconds`` to try at least where a run was too short for all steps."""
+"""The smallest ``--seconds`` that is suggested after a run that was too short for all steps."""
 
 UNREAD = "the events could not be read"
 """The problem of a step of which nothing was seen, because no events were read."""

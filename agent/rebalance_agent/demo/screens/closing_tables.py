@@ -25,7 +25,7 @@ DEPLOY_HEADINGS = (
 )
 
 NO_REBALANCE = "no rebalance"
-"""Seen of a group that a step must not change."""
+"""The text for a group that a step must not change."""
 
 
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:

@@ -22,7 +22,8 @@ own bytes are forwarded, and the error is counted and logged.
 - ``leading``: the group leader's decisions: the assignment by our assignor, and the generation that it begins.
 - ``member_entries``: each member's offer and assignment; ``assignment_recovery``: recovers assignments after a
   gateway's restart.
-- ``client_membership``: one member's rebalances, by its frames; ``client_events``: the events of these.
+- ``client_membership``: one member's rebalances, by its frames; ``client_events``: the events of these;
+  ``callback_times``: durations of callbacks, by what clients push.
 
 This package reads frames with ``gateway.transport`` and opens no connections.
 """

@@ -6,19 +6,25 @@ A gateway does not see the client's callbacks. Their times are taken from neighb
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.groups.callback_times import CallbackTimes
 from rebalance_agent.gateway.groups.client_events import ClientEvents, Emit
 from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
-__all__ = ["FETCH_SECONDS_MAX", "Alive", "ClientMembership"]
+__all__ = ["FETCH_SECONDS_MAX", "FETCH_SECONDS_MIN", "Alive", "ClientMembership"]
 
 FETCH_SECONDS_MAX = 60.0
-"""Longest wait for a first Fetch: the next heartbeat ends it within seconds, unless the consumer vanished."""
+"""Longest wait for a first Fetch: a heartbeat ends it within seconds, unless the consumer vanished."""
+
+FETCH_SECONDS_MIN = 2.0
+"""Shortest wait for a first Fetch: librdkafka sends a heartbeat immediately after SyncGroup, before it calls its
+application. The event must arrive before the observer settles the rebalance (``settle_seconds``)."""
 
 Alive = Callable[[str], None]
 """Called with the ``process`` of a consumer's events to report that it is alive, even without events."""
@@ -53,6 +59,7 @@ class ClientMembership:
     def __post_init__(self) -> None:
         """Start as a consumer that is seen for the first time."""
         self.events = ClientEvents(self.group, self.client_id, self.instance_id, self.clock, self.emit)
+        self.callbacks = CallbackTimes(self.clock, self.emit)
         self.member_id = ""
         self.generation = -1
         self.owned: TopicPartitions = {}
@@ -109,11 +116,14 @@ class ClientMembership:
             self.owned = kept_partitions  # it joined before the gateway saw it
         revoked = pairs(self.owned) - pairs(kept_partitions or {})
         self.record_revoked()
-        if self._announced is not None:
-            self.events.waits["stop_seconds"] = now.since(self._announced)
-            self._announced = None
+        asked, self._announced = self._announced, None
+        if asked is not None:
+            self.events.waits["stop_seconds"] = now.since(asked)
         if revoked:
-            self._emit(Callback.REVOKED, topic_partitions(revoked), now.ms, now.ms)
+            event = self._emit(Callback.REVOKED, topic_partitions(revoked), now.ms, now.ms)
+            self.callbacks.revoked(event, math.inf if asked is None else now.since(asked))
+        elif kept_partitions is None and not self.owned:
+            self.callbacks.revoked(None)  # Java's eager clients call it without partitions, too
         self.owned = topic_partitions(pairs(self.owned) - revoked)
 
     def record_owned(self, partitions: TopicPartitions) -> None:
@@ -128,7 +138,8 @@ class ClientMembership:
         """Record that the client reports the end of a revocation."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
-            self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)
+            now = self._now()
+            self.callbacks.revoked(self._emit(Callback.REVOKED, asked, since.ms, now.ms), now.since(since))
 
     def record_join(self, member_id: str, generation: int) -> None:
         """Record a successful JoinGroup: the consumer is in ``generation``."""
@@ -155,19 +166,22 @@ class ClientMembership:
         self.owned, revoked = partitions, (pairs(leaving) | owned_before) - has
         self._giving_up = (topic_partitions(revoked), since) if revoked else None
         if not has - owned_before and not self.events.waits:
+            self.callbacks.assigning(None)  # Java's clients call it without partitions, too
             return  # no change
         event = self._event(Callback.ASSIGNED, topic_partitions(has - owned_before), now.ms, now.ms, self._join_reason)
         self._join_reason = None
+        self.callbacks.assigning(event, self._now().since(now))
         if has - owned_before:
             self._assigned, self._assigned_at = event, now
         else:
-            self.emit(event)
+            self._emit_assigned(event)
 
     def record_epoch(self, epoch: int) -> None:
         """Record a new ``epoch`` without a change of the assignment."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
+            self.callbacks.assigning(None)
             self._emit(Callback.ASSIGNED, {}, now.ms, now.ms)
 
     def record_fetch(self, partitions: set[tuple[str | None, int]]) -> None:
@@ -180,9 +194,9 @@ class ClientMembership:
         """Publish the assignment without waiting longer for the first fetch."""
         self._begun(at_ms=0)  # the time of the assignment
 
-    def settle_late(self) -> None:
-        """Settle if there was no fetch for `FETCH_SECONDS_MAX`."""
-        if self._assigned_at is not None and self._now().since(self._assigned_at) > FETCH_SECONDS_MAX:
+    def settle_late(self, seconds: float = FETCH_SECONDS_MAX) -> None:
+        """Settle if there was no fetch for ``seconds``."""
+        if self._assigned_at is not None and self._now().since(self._assigned_at) > seconds:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
@@ -210,6 +224,7 @@ class ClientMembership:
     def _nothing_left(self) -> TopicPartitions:
         """Reset the state of a consumer that is no longer a member; return what it owned or was giving up."""
         self.settle()
+        self.callbacks.revoked(None)  # clients that close call it before they leave
         owned_before, self.owned = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {}), {}
         self._joining = self._joined = self._announced = self._giving_up = self._promised = None
         return topic_partitions(owned_before)
@@ -219,12 +234,18 @@ class ClientMembership:
         event, self._assigned = self._assigned, None
         if event is not None:
             at_ms = self._now().ms if at_ms is None else at_ms
-            self.emit(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
+            self._emit_assigned(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
+
+    def _emit_assigned(self, event: MemberEvent) -> None:
+        self.callbacks.assigned(event)
+        self.emit(event)
 
     def _emit(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None = None
-    ) -> None:
-        self.emit(self._event(callback, partitions, started_ms, at_ms, reason))
+    ) -> MemberEvent:
+        event = self._event(callback, partitions, started_ms, at_ms, reason)
+        self.emit(event)
+        return event
 
     def _event(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None

@@ -20,7 +20,7 @@ from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitRespo
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS, recover
-from rebalance_agent.gateway.groups.client_membership import ClientMembership
+from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MIN, ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import (
     LOST,
     PASS,
@@ -72,7 +72,7 @@ class HeartbeatHandler(FrameHandler):
             entry = await self._recovered(message, client_id, ask)
         if entry is None:
             return PASS
-        entry.membership.settle()
+        entry.membership.settle_late(FETCH_SECONDS_MIN)
         entry.membership.beat(self._shared.alive)
         return FrameResult(memory=_Sent(entry.membership, message.generation_id))
 

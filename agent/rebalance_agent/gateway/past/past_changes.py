@@ -72,7 +72,7 @@ def recorded_change(rebalance: RecordedRebalance) -> RecordedChange:
 def member_profile(member: MemberSnapshot, rebalance: RecordedRebalance) -> JoinProfile | None:
     """Return the profile by which successors are compared; None for members that get no seats.
 
-    In groups of KIP-848 the topics of a pattern stand for it: events do not contain patterns.
+    In groups of KIP-848 a pattern's topics are compared instead of it: events do not contain patterns.
     """
     if member.instance_id is not None:
         return None

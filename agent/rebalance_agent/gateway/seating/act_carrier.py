@@ -116,6 +116,17 @@ class ActCarrier:
         seat = self.seats.table.get(instance_id)
         return -1 if seat is None else seat.generation
 
+    def former_member(self, instance_id: str) -> dict[str, object]:
+        """Return a seat's last member, and by when (epoch ms) its consumer had stopped, as facts of a handover."""
+        seat = self.seats.table.get(instance_id)
+        if seat is None or not seat.member_id:
+            return {}  # it was behind another gateway
+        ago_seconds = self._clock.monotonic() - seat.vacant_since
+        return {
+            "former_member_id": seat.member_id,
+            "stopped_ms": self._clock.now_ms() - round(1000 * ago_seconds),
+        }
+
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
         """See `SeatedGroup`. In KIP-848 groups, requests for a member use the connection on which it leaves."""
         seat = self.seats.table.of_member(member_id)

@@ -122,6 +122,10 @@ class ActReport:
         self.counts.stall_spared(partition_seconds)
         self._events.spared(act, group, member_id, partition_seconds)
 
+    def heard(self, group: str, member_id: str) -> None:
+        """Record that a client sends requests as this member, even if a successor has its seat."""
+        self._events.heard(group, member_id)
+
     def refused(self, group: str, problem: str) -> None:
         """Log that the cluster refuses a group's locks, so that its seats are handed over only behind this gateway."""
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)

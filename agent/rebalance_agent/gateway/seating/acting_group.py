@@ -94,13 +94,14 @@ class ActingGroup:
         """See `SeatedGroup`."""
         sent, held_seconds = self._returns.pop(newcomer.join)
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
-        before = self._carrier.generation_before(sent.instance_id)
+        seat = sent.instance_id
+        before, former = self._carrier.generation_before(seat), self._carrier.former_member(seat)
         error, member_id, generation = result.error, result.member_id, result.generation
         acts, verdict = self._seats.join_answered(
             newcomer.join, error, member_id, generation, leads=result.leads, now=self._carrier.now()
         )
         act = Act.HANDOVER if sent.returns else Act.SEAT
-        facts = {"instance_id": sent.instance_id, "member_id": member_id, "generation": generation}
+        facts = {**former, "instance_id": sent.instance_id, "member_id": member_id, "generation": generation}
         facts |= {"client_id": newcomer.client_id, "host": seen_host(connection), "group_type": self.group_type}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)

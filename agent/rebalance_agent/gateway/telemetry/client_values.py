@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.metrics import member_client_rows as rows
 from rebalance_agent.metrics.metric import Metric
+from rebalance_agent.model.events import Callback
 
-__all__ = ["CLIENT_VALUES", "JAVA_NAMES", "ClientValue"]
+__all__ = ["CALLBACK_MAXIMA", "CLIENT_VALUES", "JAVA_NAMES", "ClientValue"]
 
 _PREFIX = "org.apache.kafka.consumer."
 _MS = 0.001
@@ -45,6 +46,12 @@ CLIENT_VALUES: Mapping[str, ClientValue] = {
     **_times("coordinator.commit.latency", rows.CLIENT_COMMIT),
 }
 """Name of a client's metric -> its series."""
+
+CALLBACK_MAXIMA: Mapping[Callback, str] = {
+    callback: f"{_PREFIX}coordinator.partition.{callback}.latency.max"
+    for callback in (Callback.REVOKED, Callback.ASSIGNED)
+}
+"""Callback -> the client's metric of its longest duration (milliseconds) in the client's own window."""
 
 JAVA_NAMES = tuple(CLIENT_VALUES)
 """The subscription of Java clients, by full names: a prefix would match hundreds of metrics, and all would be

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from rebalance_agent.gateway.client_software import ClientSoftware
+from rebalance_agent.gateway.pushing_member import IDENTITY, Measured, pushing_member
 from rebalance_agent.gateway.telemetry.client_subscription import Subscription, subscription_of
-from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, CLIENT_VALUES
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
 from rebalance_agent.gateway.telemetry.labelled_metrics import labelled_metrics
 from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
@@ -34,16 +35,21 @@ __all__ = ["TELEMETRY_APIS", "TelemetryFrames"]
 TELEMETRY_APIS = (GET_SUBSCRIPTIONS_KEY, PUSH_KEY)
 """API keys of the requests that are answered here."""
 
-_GROUP = "group_id"
-"""The attribute of a consumer's resource that names its group."""
-
 
 class TelemetryFrames:
     """Handles the frames of one connection."""
 
-    def __init__(self, clients: TelemetryClients, count: Callable[[PushOutcome], None] = lambda _outcome: None) -> None:
-        """``clients`` is shared by all connections of the gateway; ``count`` gets the outcome of each push."""
-        self._clients, self._count = clients, count
+    def __init__(
+        self,
+        clients: TelemetryClients,
+        count: Callable[[PushOutcome], None] = lambda _outcome: None,
+        measured: Measured = lambda _member, _maxima: None,
+    ) -> None:
+        """``clients`` is shared by all connections of the gateway; ``count`` gets the outcome of each push.
+
+        ``measured`` gets the longest callbacks of each push of a member.
+        """
+        self._clients, self._count, self._measured = clients, count, measured
         self._host = ""
         self._software = ClientSoftware()
         self._member: KnownClient | None = None
@@ -132,10 +138,15 @@ class TelemetryFrames:
             raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client pushes by another subscription")
         self._clients.admit(instance_id)
         content = unpacked(push["metrics"], push["compression_type"])
-        pushed = read_metrics(content, CLIENT_VALUES, (_GROUP,))
-        group = pushed.attributes.get(_GROUP, "")
+        pushed = read_metrics(content, CLIENT_VALUES, IDENTITY)
+        group = pushed.attributes.get(IDENTITY[0], "")
         measured = {name: number for name, number in pushed.values.items() if number >= 0}  # -1: nothing was measured
         self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
+        if member := pushing_member(pushed.attributes, instance_id):
+            self._measured(
+                member,
+                {callback: measured[name] / 1000 for callback, name in CALLBACK_MAXIMA.items() if name in measured},
+            )
         if self._clients.passes:
             self._clients.passes(labelled_metrics(content, self._identity(instance_id, client_id(frame))))
 

@@ -268,7 +268,7 @@ async def move(
 
 
 def _break(error: OSError) -> ConnectionError:
-    """The error as a ConnectionError; not every error that breaks a connection is one (a timed-out peer's is not)."""
+    """Return the error as a ConnectionError: some errors that end a connection are none, such as a peer's timeout."""
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 

@@ -3,7 +3,7 @@
 - ``consumer_group_heartbeat``: how a member joins, continues and leaves, if the coordinator assigns.
 - ``consumer_group_describe``, ``share_group_describe``, ``streams_group_describe``: the members of groups whose
   coordinator assigns; ``describe_api``: what the three have in common.
-- ``client_telemetry``: what a client is asked to push, and its pushes.
+- ``client_telemetry``: the metrics that a client is asked to push, and its pushes.
 - ``txn_offset_commit``: commits within a transaction, by topic ids.
 - ``share_responses``: the brokers in responses to ShareFetch and ShareAcknowledge.
 """

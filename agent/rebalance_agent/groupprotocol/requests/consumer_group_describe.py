@@ -26,7 +26,7 @@ DESCRIBE_KEY = 69
 DESCRIBE_VERSION = 0
 """Its first version: all brokers with groups of KIP-848 have it."""
 TYPED_VERSION = 1
-"""The first version that tells members of the classic protocol from others; brokers of Kafka 4.0 and later have it."""
+"""The first version that distinguishes members of the classic protocol; brokers of Kafka 4.0 and later have it."""
 
 _MEMBER = Struct(
     Field("member_id", STRING),

@@ -49,7 +49,7 @@ UNCHANGED: Mapping[str, Any] = MappingProxyType({
     "server_assignor": None,
     "topic_partitions": None,
 })  # fmt: skip
-"""The fields of a request by which nothing changed since the member's last one; without group, member id and epoch."""
+"""The fields of a request without changes since the member's last one; without group, member id and epoch."""
 
 _PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 

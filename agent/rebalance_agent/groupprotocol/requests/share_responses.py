@@ -1,7 +1,7 @@
 """The brokers in responses to ShareFetch and ShareAcknowledge (KIP-932), for which kafka-python has no class.
 
-A response names brokers only where a partition's leader has moved. What comes before them is read to find them, and
-what stands around them is kept as it came.
+A response names brokers only where a partition's leader has moved. The fields before them are read to find them,
+and all other bytes are kept as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["SHARE_NEWEST", "SHARE_OLDEST", "ShareResponse", "read_share_response
 _FETCH, _ACKNOWLEDGE = 78, 79
 _NAMES = {_FETCH: "ShareFetchResponse", _ACKNOWLEDGE: "ShareAcknowledgeResponse"}
 SHARE_OLDEST = 1
-"""Oldest version that is read here: version 0, of the early access in Kafka 4.0, is another one."""
+"""Oldest version that is read here: version 0, of the early access in Kafka 4.0, has another schema."""
 
 SHARE_NEWEST: Mapping[int, int] = {_FETCH: 2, _ACKNOWLEDGE: 2}
 """API key -> newest version that is read here."""

@@ -106,7 +106,7 @@ class Reader:
         size = self.uvarint() - 1 if prefix is None else self.number(prefix)
         at = self.at
         after = at + size
-        if at <= after <= len(self._data):  # as `take` does, without the call: this is most of all decoding
+        if at <= after <= len(self._data):  # as `take` does, without the call: decoding is mostly this
             self.at = after
             return self._data[at:after]
         if size >= 0:

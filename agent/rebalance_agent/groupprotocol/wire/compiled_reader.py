@@ -182,7 +182,7 @@ class _Source:
                 self.line(f"{name} = unpack(f'>{{{length}}}{of.code}', data, at)")
                 self.line(f"at += {length} * {width}")
             else:
-                # Each item takes at least one byte: a claimed count cannot outlast the bytes.
+                # Each item takes at least one byte, so a false count fails at the end of the bytes.
                 self.line(f"{name} = []")
                 self.line(f"for _ in range({length}):")
                 with self.block():

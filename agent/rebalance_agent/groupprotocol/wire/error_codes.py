@@ -45,11 +45,11 @@ THROTTLING_QUOTA_EXCEEDED = 89
 FENCED_MEMBER_EPOCH = 110
 """The coordinator knows the member by another epoch: it has to join again (KIP-848)."""
 UNRELEASED_INSTANCE_ID = 111
-"""A member has the instance id and has not left, be it the same one (KIP-848)."""
+"""A member, possibly the same one, has the instance id and has not left (KIP-848)."""
 STALE_MEMBER_EPOCH = 113
 """A commit of an earlier epoch (KIP-848)."""
 UNKNOWN_SUBSCRIPTION_ID = 117
-"""The client pushes by an old subscription; it asks for the new one at once (KIP-714)."""
+"""The client pushed with an old subscription; it requests the new one at once (KIP-714)."""
 TELEMETRY_TOO_LARGE = 118
 
 COORDINATOR_MOVED = frozenset({14, 15, NOT_COORDINATOR})

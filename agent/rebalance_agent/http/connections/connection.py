@@ -16,11 +16,11 @@ __all__ = ["Connection", "Limits", "Phase"]
 class Limits:
     """Bounds of one listener.
 
-    ``connections``: most open connections. ``requests``: most of them that wait for a worker, are answered or take
-    their answer. ``workers``: most requests answered at a time; urgent ones need none. ``bodies_bytes``: most bytes of
-    bodies in memory, of all connections; ``answers_bytes``: bytes of answers that clients have not taken yet, except
+    ``connections``: how many may be open. ``requests``: how many of them may wait for a worker, be answered or read
+    their answer. ``workers``: how many requests are answered at a time; urgent ones need none. ``bodies_bytes``: bytes
+    of bodies in memory, of all connections; ``answers_bytes``: bytes of answers that clients have not read yet, except
     one. ``head_seconds``: longest time from a connection's start (or a request's first byte) to the end of the head.
-    ``body_seconds``: from there to the end of the body. ``answer_seconds``: longest time to take an answer.
+    ``body_seconds``: from there to the end of the body. ``answer_seconds``: longest time to read an answer.
     ``idle_seconds``: longest pause between two requests.
     """
 

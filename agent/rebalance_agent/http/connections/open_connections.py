@@ -102,7 +102,7 @@ class OpenConnections:
         """Wait for events of connections or their deadlines, ``seconds_max`` at most, and handle them."""
         for key, _ in self._selector.select(max(0.0, min(self._patience_s(), seconds_max))):
             if key.data is not None:
-                if key.data in self._open:  # it may have been put out in this round
+                if key.data in self._open:  # it may have been closed in this round
                     self._steps.advance(key.data)
             elif key.fileobj is self._listener:
                 self._accept()
@@ -127,7 +127,7 @@ class OpenConnections:
             try:
                 accepted, address = self._listener.accept()
             except OSError as error:
-                # No more wait, or a client is gone; or no file descriptor is left, and the kernel keeps them waiting.
+                # No more clients wait, or one is gone; or no file descriptor is left, and the kernel holds the others.
                 if error.errno in _EXHAUSTED and not self._steps.make_room():
                     self._stopping.wait(TICK_S)
                 return

@@ -15,7 +15,7 @@ __all__ = ["Outgoing", "not_taken"]
 
 
 class Outgoing:
-    """An answer that is sent piece by piece, as the client takes it."""
+    """An answer that is sent piece by piece, as the client reads it."""
 
     __slots__ = ("_chunk", "_chunks", "held", "left", "sent")
 
@@ -27,15 +27,15 @@ class Outgoing:
         self.sent = 0
 
     def send(self, client: socket.socket, bytes_max: int) -> bool:
-        """Send about ``bytes_max`` bytes at most, until the client has to take some first; True once nothing is left.
+        """Send about ``bytes_max`` bytes at most, until the client has to read some first; True once nothing is left.
 
         Raises:
-            BlockingIOError: the client takes nothing now; with TLS ``ssl.SSLWantWriteError``.
+            BlockingIOError: the client reads nothing now; with TLS ``ssl.SSLWantWriteError``.
             OSError: the connection is broken.
         """
         until = self.sent + bytes_max
         while self.left and self.sent < until:
-            # TLS must be given the same bytes again after it could not send them: they stay until they are sent.
+            # TLS needs the same bytes again after it could not send them, so they are kept until they are sent.
             if not self._chunk:
                 self._chunk = memoryview(next(self._chunks))
             number = client.send(self._chunk)
@@ -43,7 +43,7 @@ class Outgoing:
             self.left -= number
             self.sent += number
             if self._chunk:
-                break  # the buffer is full: another attempt would only give the interpreter's lock away
+                break  # the buffer is full: another attempt would only release the interpreter's lock
         if not self.left:
             self._chunks, self._chunk, self.held = iter(()), memoryview(b""), 0
         return not self.left

@@ -15,7 +15,7 @@ _MOMENT_S = 0.001
 def longest_of_most(connections: Collection[Connection]) -> Connection | None:
     """Return the connection that has waited longest for its client, at the address with most; None if none waits.
 
-    A client beside others can thus take the places of its own connections only. Requests that are complete stay.
+    A client with too many connections thus loses only its own. Complete requests are kept.
     """
     number = Counter(connection.address[0] for connection in connections)
     waiting = (connection for connection in connections if not connection.phase.holds_request)
@@ -36,8 +36,8 @@ def slowest_reader(connections: Iterable[Connection], now: float) -> Connection 
 def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
     """Return the connection whose body has not grown for longest; None if no incomplete body is in memory.
 
-    A body that is arriving stays, however little of it has arrived. ``Connection.since`` is the time at which it last
-    grew much.
+    A body that is still arriving is kept, however little of it has arrived. ``Connection.since`` is the time at which
+    it last grew much.
     """
     reading = (connection for connection in connections if connection.phase is Phase.BODY and connection.body_bytes)
     return min(reading, key=lambda connection: connection.since, default=None)

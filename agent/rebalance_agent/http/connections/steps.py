@@ -1,6 +1,6 @@
 """Moves connections through their phases: handshake, head, body, answer, end. Nothing blocks.
 
-A request is complete with its body, and answers are sent as clients take them: no worker ever waits for a client.
+Workers get requests with their bodies, and answers are sent as clients read them: no worker ever waits for a client.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from rebalance_agent.http.server_tls import ServerTls
 __all__ = ["ConnectionSteps"]
 
 DRAIN_SECONDS = 1.0
-"""Seconds for the client to close, once it has taken its last answer: to close a socket with unread input discards what
-was sent, too."""
+"""Seconds for the client to close, once its last answer was sent: closing a socket with unread input would also discard
+bytes that were sent."""
 
 SENT_MAX = 8 * CHUNK_BYTES
-"""Bytes of one answer sent in a row, before other connections have their turn: some milliseconds of work. To wait for
+"""Bytes of one answer sent in a row, before other connections have their turn: some milliseconds of work. A wait for
 all connections in between takes longer than that while other threads compute."""
 
 GROWTH_BYTES = 8 * 1024
-"""Bytes of a body that renew its connection's claim to its place: single bytes do not."""
+"""Bytes of a body that count as progress, which keeps its connection open: single bytes do not."""
 
 _READ_BYTES = HEAD_BYTES_MAX
 _DISCARD = struct.pack("ii", 1, 0)
@@ -71,7 +71,7 @@ class ConnectionSteps:
         self.ready: deque[Connection] = deque()
 
     def take_in(self, accepted: socket.socket, address: tuple[str, int]) -> None:
-        """Add a new connection; if there are too many, close another one for it, or refuse it."""
+        """Add a new connection; if there are too many, close another one instead, or refuse it."""
         accepted.setblocking(False)
         with contextlib.suppress(OSError):
             # Head and body are sent separately; Nagle's algorithm would delay the body until the head is acknowledged.
@@ -201,7 +201,7 @@ class ConnectionSteps:
         self._send(connection)
 
     def _bound_bodies(self, connection: Connection) -> bool:
-        """Hand on a request that is complete; put out others where all bodies have too many bytes. As `_take`."""
+        """Hand on a complete request; if all bodies have too many bytes, close others. Returns as `_take` does."""
         while sum(each.body_bytes for each in self.open) > self._limits.bodies_bytes:
             slowest = slowest_sender(self.open) or connection
             self._put_out(slowest)
@@ -232,7 +232,7 @@ class ConnectionSteps:
             self.ready.append(connection)
 
     def _bound_answers(self) -> None:
-        """Put out slow readers where the answers in memory have too many bytes; one answer of any size may stay."""
+        """Close connections of slow readers if the answers in memory have too many bytes; one of any size may stay."""
         sending = [
             connection for connection in self.open if connection.phase is Phase.ANSWER and connection.outgoing.held
         ]

@@ -1,6 +1,6 @@
 """The threads of a listener: they take turns to wait for all connections; only a complete request occupies one.
 
-A client that sends nothing, or one byte now and then, or takes its answer slowly, or is slow in its TLS handshake,
+A client that sends nothing, or one byte now and then, or reads its answer slowly, or is slow in its TLS handshake,
 therefore costs memory within the listener's bounds, and no thread. ``open_connections`` waits for the clients,
 ``steps`` deals with each.
 
@@ -67,7 +67,7 @@ class Connections:
     def stop(self, seconds: float) -> None:
         """Accept no more connections, wait up to ``seconds`` for the answers, and end every connection.
 
-        A thread that is still computing an answer then is left alone: it ends with the process.
+        A thread that is still computing an answer after that is not waited for: it ends with the process.
         """
         self._stopping.set()
         self._connections.wake()
@@ -88,7 +88,7 @@ class Connections:
             self._connections.wake()
 
     def _next(self) -> Connection | None:
-        """The next request that this thread is to answer; it may wait for connections until then. None at the end."""
+        """Return the next request for this thread to answer; it may wait for connections first. None at the end."""
         with self._turn:
             self._free += 1
             self._turn.wait_for(lambda: self._ready or not self._waiting)

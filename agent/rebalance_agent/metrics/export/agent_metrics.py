@@ -80,7 +80,7 @@ class AgentMetrics:
         self._instruments.counter(rows.EVENTS_DROPPED).labels(where).inc(number)
 
     def otlp_exported(self, outcome: Literal["accepted", "failed"]) -> None:
-        """Count an export of all metrics by OTLP."""
+        """Count an export of all metrics over OTLP."""
         self._instruments.counter(rows.OTLP_EXPORTS).labels(outcome).inc()
 
     def request_rejected(self, status: int) -> None:

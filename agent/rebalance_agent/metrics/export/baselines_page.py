@@ -42,7 +42,7 @@ class BaselinesPage:
         if not version:
             return b""
         now_ms, groups = self._clock.now_ms(), frozenset(view.group for view in self._views())
-        # A baseline expires after days, so writing samples once an hour at least is soon enough.
+        # A baseline expires only after days, so it is enough to write the samples once an hour.
         state = (version, hour_of_week(now_ms), groups)
         with self._lock:
             written_for, samples = self._written

@@ -12,13 +12,13 @@ from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPart
 __all__ = ["CLIENTS_MAX", "OWNED_BYTES_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient", "owned_bytes"]
 
 CLIENTS_MAX = 1_000
-"""Consumers kept: a pod has a few; restarted processes add up until their silence has lasted long enough."""
+"""The most consumers that are kept. A pod has a few; those of ended processes stay until they are removed as silent."""
 
 OWNED_BYTES_MAX = 16 * 2**20
-"""Bytes of the partitions kept over all consumers, as ranges: a pod's consumers need some kilobytes."""
+"""The most bytes that all consumers' partitions take, kept as ranges: a pod's consumers need some kilobytes."""
 
 TOPIC_BYTES = 300
-"""Bytes of one topic of a consumer without its texts: its `PartitionRanges` and its entry in the table."""
+"""Bytes that one topic of a consumer takes besides its texts: its `PartitionRanges` and its entry in the table."""
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class ClientsSeen:
         return iter(self._clients.values())
 
     def record(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
-        """Record the event and return its consumer; None for a duplicate (senders repeat events without a response)."""
+        """Record the event and return its consumer; None for a duplicate (senders repeat unanswered events)."""
         key = (event.process, event.group, event.client_id)
         client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
         self._clients[key] = client

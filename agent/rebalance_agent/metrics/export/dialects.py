@@ -21,8 +21,9 @@ _TEXT_RANGES = ("text/plain", "text/*", "*/*")
 class Dialect(Enum):
     """A text format; the value is its content type. Samples have one form in all; headers and exemplars differ.
 
-    ``PUSHED`` is Prometheus' format for what the process itself pushes (OTLP): a reader of its own, to which a new
-    series is shown as 0 first (`Instruments`), whether scrapers have seen it or not. No scraper can ask for it.
+    ``PUSHED`` is Prometheus' format for the metrics that the process itself pushes over OTLP. It counts as a separate
+    reader: a new series is 0 in its first push (`Instruments`), whether or not scrapers have seen it. No scraper can
+    request it.
     """
 
     PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"

@@ -13,7 +13,7 @@ Series = frozenset[tuple[str, tuple[str, ...]]]
 """Counters and histograms of a group: names of metrics, and the values of their labels after the group's."""
 
 READMITTED_UP_TO = 0.95
-"""Share of the bound up to which groups come back: at the bound itself, they would come and go with each change."""
+"""Left-out groups return only up to this share of the bound: at the bound, each change would remove or restore some."""
 
 
 NO_EDITION = (-1, -1, -1)
@@ -23,11 +23,11 @@ NO_EDITION = (-1, -1, -1)
 class GroupTexts(NamedTuple):
     """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
 
-    ``edition``: that of the view that they were written from. ``until_ms``: when time changes other rows as well; 0:
-    now. ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
-    names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out. ``counted``: the group's
-    counters and histograms; ``scraped``: those that a scrape has had, None before the first one. Tuples, not dicts,
-    since there are thousands of these.
+    ``edition``: that of their view. ``until_ms``: when the passing of time changes other rows as well; 0: now.
+    ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded``, ``shortened``: numbers of
+    label sets and of names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out.
+    ``counted``: the group's counters and histograms; ``scraped``: those that a scrape has had, None before the first
+    one. Tuples, not dicts, since there are thousands of these.
     """
 
     edition: tuple[int, int, int]
@@ -44,8 +44,8 @@ class GroupTexts(NamedTuple):
 class KeptTexts:
     """Texts by group, of at most ``bytes_max`` bytes. Thread-safe.
 
-    Beyond it, the largest are left out: what is made to fill the page fills it most. For a group that is left out, only
-    the numbers are kept, until it fits again.
+    Beyond that, the largest are left out, since a group that was made to fill the page is the largest. For a group that
+    is left out, only the numbers are kept, until it fits again.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -88,7 +88,7 @@ class KeptTexts:
             self._bytes += written.size
             if self._bytes <= self._bytes_max:
                 return
-            # Not sorted: one or two are enough, nearly always.
+            # A heap and no sorting: to remove one or two is nearly always enough.
             sizes = [(-kept.size, each) for each, kept in self._groups.items() if kept.texts]
             heapq.heapify(sizes)
             while self._bytes > self._bytes_max:
@@ -100,7 +100,7 @@ class KeptTexts:
     def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
         """Record the texts of a scrape; return whether they have series that are 0 only in this scrape.
 
-        Then they have to be written again.
+        If so, they must be written again.
         """
         again = cached.scraped is not None
         with self._lock:

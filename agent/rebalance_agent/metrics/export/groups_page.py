@@ -25,7 +25,7 @@ from rebalance_agent.tracking.views import GroupView, StallHistogram
 __all__ = ["REFRESHED_MAX", "WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
 
 REFRESHED_MAX = 50
-"""Changed groups that one `GroupsPage.refresh` writes, some 10 ms of work: its caller has other work between two."""
+"""Changed groups that one `GroupsPage.refresh` writes, some 10 ms of work: its caller has other work, too."""
 
 WRITTEN_BY_SCRAPE_MAX = 200
 """Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
@@ -39,8 +39,8 @@ _RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if m
 class GroupsPage:
     """Renders groups in the order of their names. Thread-safe.
 
-    A counter or histogram that a group has later than its others, because its members begin to report, is 0 in the
-    first scrape that has it, whatever it counted: ``increase()`` does not see a series that first appears with a value.
+    A counter or histogram that a group gets later than its others, because its members begin to report, is 0 in its
+    first scrape, whatever it counted: ``increase()`` ignores the value with which a series first appears.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class GroupsPage:
         self._writing = threading.Lock()
         self._kept = KeptTexts(self._limits.page_bytes_max)
         self._scraped_at_zero = False
-        self._series: dict[Series, Series] = {}  # each once: there are a few, and thousands of groups
+        self._series: dict[Series, Series] = {}  # one object for each: thousands of groups share a few
 
     @property
     def folded(self) -> int:
@@ -139,7 +139,7 @@ class GroupsPage:
 
     def _compare(self, views: tuple[GroupView, ...]) -> None:
         """Find the views that have no text yet. A group that changes again while it waits keeps its place."""
-        # A few of thousands of views are new, nearly always in the places of the old ones.
+        # Of thousands of views only a few are new, and nearly always they replace the old ones at the same index.
         new = [*compress(views, map(is_not, views, self._compared)), *views[len(self._compared) :]]
         self._unwritten |= {view.group: view for view in new if not self._current(view)}
         if len(views) != len(self._kept) + sum(self._kept.get(group) is None for group in self._unwritten):

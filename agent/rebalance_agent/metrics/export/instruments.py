@@ -31,9 +31,9 @@ class Instruments:
     Counters and histograms whose labels are all closed sets start with every series at 0. A gauge has no series until
     it is first set: what was never measured is absent, not 0.
 
-    With ``zero_first`` every other series of a counter or histogram is 0, too, the first time that a reader (such as a
-    dialect) gets it, whatever it counted: ``rate()`` and ``increase()`` do not see a series that first appears with a
-    value. The next time the reader gets all.
+    With ``zero_first`` every other series of a counter or histogram is also 0 the first time that a reader (such as a
+    dialect) gets it, whatever it counted: ``rate()`` and ``increase()`` ignore the value with which a series first
+    appears. From the next time on, the reader gets its value.
     """
 
     def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None, *, zero_first: bool = False) -> None:
@@ -83,7 +83,7 @@ class Instruments:
                     samples = [(*sample[:2], sample[2] if sample[:2] in before else 0.0) for sample in samples]
                     shown |= series
                 yield row, samples
-        self._shown[reader] = frozenset(shown)  # a series that was removed starts again
+        self._shown[reader] = frozenset(shown)  # a series that was removed and returns starts at 0 again
 
     def _of(self, row: Metric, kind: type[_Instrument]) -> _Instrument:
         with self._lock:

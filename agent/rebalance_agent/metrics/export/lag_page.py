@@ -50,7 +50,7 @@ class LagPage:
 
     @property
     def folded(self) -> int:
-        """Topics that are summed up in another series, over all groups."""
+        """The number of topics, over all groups, whose lag is only in a sum."""
         with self._lock:
             self._renew()
             return self._folded

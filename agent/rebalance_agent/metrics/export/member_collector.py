@@ -25,7 +25,7 @@ from rebalance_agent.visible_names import visible
 __all__ = ["MemberCollector", "on_event"]
 
 _LIMITS = MemberLimits(lifeless_seconds=MemberLimits().silent_seconds)
-"""A collection is the heartbeat of the consumers, and nobody may collect for hours."""
+"""A collection counts as the consumers' heartbeat, and hours may pass without one."""
 
 
 class MemberCollector(Collector):
@@ -52,7 +52,7 @@ class MemberCollector(Collector):
 
     def collect(self) -> Iterable[Family]:
         """Yield the families that have samples, for one scrape. A counter is 0 in the first scrape that has it."""
-        self._metrics.all_alive()  # a collector lives in their process
+        self._metrics.all_alive()  # the collector runs in the consumers' process
         for row, samples in self._metrics.families("collector"):
             family = _family(row)
             for name, labels, value in samples:

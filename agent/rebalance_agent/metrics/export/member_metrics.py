@@ -34,8 +34,8 @@ class MemberLimits:
 
     ``max_client_ids``: (group, client id) pairs with series of their own. ``max_assignors``: names of assignors.
     Everything beyond them shares the label value ``_folded``. ``silent_seconds``: a consumer without a report for this
-    long is removed; long, since a healthy consumer reports nothing between rebalances. ``lifeless_seconds``: the same
-    for consumers whose process sends heartbeats: three missed ones and 30 s.
+    time is removed; it is long, since a healthy consumer reports nothing between rebalances. ``lifeless_seconds``: the
+    same for consumers whose process sends heartbeats: three missed ones and 30 s.
     """
 
     max_client_ids: int = 50
@@ -47,8 +47,8 @@ class MemberLimits:
 class MemberMetrics:
     """Turns members' events into metrics. Thread-safe.
 
-    Every counter and histogram is scraped at 0 before it has its first value, and what the shutdown of a process counts
-    is there from its first event on, since the process may be gone before two more scrapes.
+    Every counter and histogram is scraped as 0 before its first value. The series that a process's shutdown changes
+    exist from its first event on, since the process may be gone before two more scrapes.
 
     A client that leaves loses its gauges immediately, its counters after ``silent_seconds``. Consumers with equal
     labels share series: the sum of their partitions, and the highest generation and skew.
@@ -156,7 +156,7 @@ class MemberMetrics:
         self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
         if event.reprocessed_records is not None:
             self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
-        if event.evidence is Evidence.GATEWAY:  # only a gateway sees rejected commits; it leaves out a 0
+        if event.evidence is Evidence.GATEWAY:  # only a gateway sees rejected commits; its event has none for 0
             rejected = max(0, event.rejected_commits or 0)
             self._instruments.counter(rows.REJECTED_COMMITS).labels(*labels).inc(rejected)
         waits = (

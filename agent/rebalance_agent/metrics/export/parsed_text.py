@@ -1,4 +1,4 @@
-"""Parses the text of /metrics into samples: to read agents, and to push the same metrics by OTLP. Pure."""
+"""Parses the text of /metrics into samples: to read agents' metrics, and to push them over OTLP. Pure."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def parsed_families(pieces: Iterable[bytes]) -> Iterator[tuple[Metric, Iterator[
     """Yield the samples of each metric in the text of `TextFormat` that ``pieces`` form, with its row.
 
     A piece ends at the end of a line. Only one metric's text is joined and parsed at a time: that of thousands of
-    groups has tens of megabytes. Text of our own has no timestamps and a fixed form, which is read three times as fast
-    as any text of the format.
+    groups has tens of megabytes. The agent's own text has no timestamps and a fixed form, so it is parsed three times
+    as fast as other text of the format.
     """
     family: list[bytes] = []
     for piece in pieces:

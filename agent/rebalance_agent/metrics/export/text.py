@@ -16,6 +16,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.metrics.short_names import SHORT_NAME_BYTES_MAX, short_name
+from rebalance_agent.traces.span import trace_id
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 from rebalance_agent.visible_names import visible
 
@@ -30,7 +31,7 @@ CACHED_CHARACTERS_MAX = 2 * SHORT_NAME_BYTES_MAX
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
 _PAIRS = "\0"
-"""Stands for label pairs in a template: no metric's name and no bound has it."""
+"""Placeholder for the label pairs in a template; it occurs in no metric's name and in no bound."""
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -51,7 +52,7 @@ class TextFormat:
         self._first = f'cluster="{_value(cluster)}"' if cluster else ""
 
     def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Return the metric's ``# HELP`` and ``# TYPE`` lines, which stand once before all its samples."""
+        """Return the metric's ``# HELP`` and ``# TYPE`` lines, which appear once, before all its samples."""
         name, kind, text = metric.name, metric.kind, metric.help.replace("\\", r"\\").replace("\n", r"\n")
         if dialect is Dialect.OPENMETRICS:
             # A family is named without the suffix that its samples have. No UNIT: it would have to be the name's last
@@ -66,7 +67,7 @@ class TextFormat:
         return _written(self._first, 0, metric, samples, dialect)
 
     def of_group(self, group: str) -> GroupText:
-        """Return a function as `samples` for the samples of one group, which are given without its label."""
+        """Return a function like `samples` for the samples of one group, which are given without its label."""
         pair = f'{GROUP_LABEL[0]}="{_value(group)}"'
         return functools.partial(_written, f"{self._first},{pair}" if self._first else pair, 1)
 
@@ -93,7 +94,7 @@ def _written(first: str, skipped: int, metric: Metric, samples: Values, dialect:
     numbers = cast("Iterable[tuple[tuple[str, ...], float]]", samples)
     begin, end = (f"{metric.name}{{{first}", "}") if first or names else (metric.name, "")
     lines = [
-        # Nearly all values are ints, of tens of thousands.
+        # Nearly all of the tens of thousands of values are ints.
         f"{begin}{_pairs(names, labels, led)}{end} {value if type(value) is int else _number(value)}\n"
         for labels, value in numbers
     ]
@@ -143,7 +144,8 @@ def _histogram_template(metric: Metric, labelled: bool) -> str:
 
 def _exemplar(exemplar: Exemplar) -> str:
     seconds, at = _number(exemplar.seconds), _number(exemplar.timestamp_ms / 1000)
-    return f'# {{event_id="{_escape(exemplar.event_id)}"}} {seconds} {at}'
+    labels = f'event_id="{_escape(exemplar.event_id)}",trace_id="{trace_id(*exemplar.trace)}"'
+    return f"# {{{labels}}} {seconds} {at}"
 
 
 def _line(name: str, pairs: str, value: float) -> str:
@@ -157,7 +159,7 @@ def _number(value: float) -> str:
 
 
 def _value(name: str) -> str:
-    """Any name as a label's value; names that are too long are shortened before they are escaped."""
+    """Return any name as a label's value; names that are too long are shortened before they are escaped."""
     return _escape(short_name(name))
 
 

@@ -2,5 +2,5 @@
 
 - ``workload``: where a member runs.
 - ``led_generation``: a generation, by the frames of its leader.
-- ``seat_event``: what a gateway did about seats, and which consumer a member is served for since then.
+- ``seat_event``: what a gateway did with seats, and which consumer has a member since then.
 """

@@ -1,4 +1,4 @@
-"""Acts of a gateway about the seats of a group, and the consumer that a member stands for since then."""
+"""Acts of a gateway on the seats of a group, and the consumer that has a member since then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.model.reported.workload import Workload
 __all__ = ["SEAT_PREFIX", "Act", "ActOutcome", "SeatEvent", "SeatOccupant"]
 
 SEAT_PREFIX = "rebalance-agent-seat-"
-"""Begins every instance id that a gateway gives."""
+"""Prefix of every instance id that a gateway assigns."""
 
 
 class Act(StrEnum):
@@ -22,11 +22,11 @@ class Act(StrEnum):
     SEAT = "seat"
     """A newcomer joined with a seat of its own."""
     ADMIT = "admit"
-    """A newcomer joined with a seat of its own at a multiple of the admission period, where others join, too."""
+    """A newcomer joined with a seat of its own at a multiple of the admission period, together with others."""
     HANDOVER = "handover"
     """A newcomer took the seat of its predecessor."""
     CLAIM = "claim"
-    """The lock of a seat that a gateway offers was asked for, for a newcomer."""
+    """The gateway requested, for a newcomer, the lock of a seat that another gateway offers."""
     KEEP = "keep"
     """A LeaveGroup was answered by the gateway, and the member's seat kept."""
     GIVE_UP = "give_up"
@@ -51,21 +51,25 @@ class ActOutcome(StrEnum):
     PREDICTED = "predicted"
     """Mode ``observe``: every frame was forwarded as it is."""
     RIGHT = "right"
-    """An act that was done promised something, and that came true: see docs/seats.md."""
+    """The act was carried out and had the effect that it was meant to have: see docs/seats.md."""
     WRONG = "wrong"
-    """It did not."""
+    """The act was carried out and did not have that effect."""
     UNKNOWN = "unknown"
-    """Whether it did cannot be known."""
+    """The act was carried out, and its effect cannot be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatEvent:
     """A gateway changed which consumer has a seat. Published again, with a higher revision, when its outcome is known.
 
-    ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards, and of a seat that is kept
-    or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None if none
-    is, where it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
+    ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards; for a seat that is kept
+    or given up, its last one. ``client_id`` and ``host``: the consumer that has the member; None if there is none, if
+    it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
     seat was given up.
+
+    ``former_member_id``: for a handover, the member that had the seat before. ``stopped_ms``: by when (epoch ms) the
+    consumer of that member had stopped, since it had asked to leave or its process had closed all its connections;
+    None if this gateway did not see that, or if the consumer turned out to be alive.
 
     ``together``: for a newcomer that was admitted with others, the number of newcomers of this gateway that join at
     that time, of which one rebalance is expected; ``held_seconds``: how long its JoinGroup waited.
@@ -88,6 +92,8 @@ class SeatEvent:
     client_id: str | None = None
     host: str | None = None
     reason: str | None = None
+    former_member_id: str | None = None
+    stopped_ms: int | None = None
     held_seconds: float | None = None
     together: int | None = None
     rebalances_spared: int | None = None

@@ -11,7 +11,7 @@ from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
 __all__ = ["HOURS_BEFORE", "Beside", "State", "beside"]
 
 HOURS_BEFORE = 6
-"""What happened up to so many hours before a change is beside it."""
+"""Hours before a change in which anything that happened counts as beside it."""
 
 _DAY_MS = 24 * HOUR_MS
 

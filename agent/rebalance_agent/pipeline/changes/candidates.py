@@ -56,7 +56,7 @@ _Row = Mapping[str, object]
 
 
 def _frame(rows: Iterator[_Row], schema: StructType) -> pd.DataFrame:
-    # As objects, integers beside nulls stay such.
+    # With dtype object, integers in a column with nulls stay integers.
     return pd.DataFrame(rows, columns=schema.names, dtype=object)
 
 

@@ -123,7 +123,7 @@ def _level(hours: Hours, series: Days, signal: Signal, begin: int, end: int) -> 
 
 
 def _first_hour(hours: Hours, series: Days, signal: Signal, edges: Sequence[int]) -> int:
-    """Return the hour within the days around ``edges[1]`` that divides the days from edge to edge best."""
+    """Return the hour, within the days around ``edges[1]``, that best divides the days between the outer edges."""
     begin, middle, end = edges
     first, last = series.days[middle - 1] * _DAY_HOURS, (series.days[middle] + 1) * _DAY_HOURS
     window = (hours.hours >= first) & (hours.hours < last)

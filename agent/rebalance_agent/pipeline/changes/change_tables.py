@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 WEEKS = 8
-"""Changes are searched in the last eight weeks of a cluster."""
+"""Weeks at the end of a cluster's history that are searched for changes."""
 
 SLOW_DAYS = 7
-"""Members are compared in the last week of a cluster."""
+"""The part at the end of a cluster's history in which members are compared."""
 
 GROUPS_MIN = 5
-"""Minimum number of groups of a cluster whose changes are searched in all groups together."""
+"""Minimum number of groups of a cluster that is searched for changes in the sums over all groups."""
 
 
 def rebalances_of_groups(generations: DataFrame, group_hours: DataFrame, events: DataFrame) -> DataFrame:

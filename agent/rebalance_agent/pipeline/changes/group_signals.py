@@ -101,7 +101,7 @@ def _begins_occasion(at_ms: Integers) -> NDArray[np.bool_]:
 
 
 def days_of(hours: Hours, signal: Signal) -> Days:
-    """Return the daily values of a signal: of days with a rebalance, and for the frequency of all whole days."""
+    """Return the daily values of a signal: of the days with a rebalance, or, for the frequency, of all whole days."""
     if signal is Signal.FREQUENCY:
         return _frequencies(hours)
     numbers, sums = (hours.stalls, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)

@@ -62,7 +62,7 @@ def peer_outliers(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[PeerO
         limit = sorted(rebalance.values())[-slowest]
         for member, seconds in rebalance.items():
             stops[member].append(seconds)
-            # Of equal times none is slow.
+            # Members with equal times are not slow.
             among = seconds >= limit and sum(other >= seconds for other in rebalance.values()) <= slowest
             ranks[member].append((among, slowest / len(rebalance)))
     medians = {

@@ -30,13 +30,13 @@ _TAIL = 0.05
 """Share of the permutations to which the tail is fitted, for probabilities that counting cannot resolve."""
 
 _TWO_STEPS = 1.5
-"""A span that ends before the days do is two changes: it must explain this more, times the log of the days."""
+"""Penalty for a span that ends before the last day, which is two changes; in units of the log of the number of days."""
 
 _PERMUTED_MIN = 20
-"""Number of days from which on they are permuted."""
+"""Minimum number of days for permutations; fewer days are compared with random ones."""
 
 _FREEDOM = 6
-"""Degrees of freedom of random days: they are far from their mean more often than with a normal distribution."""
+"""Degrees of freedom of random days: they are far from their mean more often than normally distributed ones."""
 
 _EXPLAINED_MAX = 1 - 1e-12
 _BATCH_CELLS = 2_000_000  # limits the memory of a batch of permutations to some 50 MB
@@ -49,7 +49,7 @@ _Draw = Callable[["Days", int, np.random.Generator], tuple[Floats, Floats]]
 class Days(NamedTuple):
     """A value for each day with data, oldest first. ``days``: numbers of the days since the epoch.
 
-    ``weights``: the precision of the value relative to other days; 0 of none.
+    ``weights``: the precision of the value relative to other days; 0 if there is none.
     """
 
     days: Integers
@@ -97,7 +97,7 @@ class _Spans:
 
 
 def best_span(series: Days) -> DaySpan | None:
-    """Return the most different span of days, from a change until the end or the next change; None of too few days."""
+    """Return the most different span of days, from a change to the end or the next change; None for too few days."""
     number = len(series.values)
     spans = _Spans(number)
     if not len(spans.begins):
@@ -145,7 +145,7 @@ def _permuted(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats
 
 
 def _random(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return random days with these weights, since few days have too few orders."""
+    """Return random days with these weights, since few days have too few permutations."""
     weights = np.broadcast_to(series.weights, (rows, len(series.weights)))
     values = rng.standard_t(_FREEDOM, weights.shape) / np.sqrt(weights)
     return values - np.average(values, axis=1, weights=weights)[:, np.newaxis], weights

@@ -49,7 +49,7 @@ FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
 """Glob of the names of event files, including the observer's rotated ones."""
 
 LINE_BYTES_MAX = "mapreduce.input.linerecordreader.line.maxlength"
-"""Name of the option of Spark's readers of lines: the bytes of a line above which it is left out."""
+"""Name of an option of Spark's line readers: the bytes above which a line is left out."""
 
 _LOCAL = "file:"
 
@@ -116,8 +116,8 @@ def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
 def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     """Return the lines of the files in ``folder`` (`FILES`) as values, unchanged; blank lines are left out.
 
-    Local files are read by `file_lines`, which cuts lines that are too long for an event. Spark reads those behind
-    another address, and leaves such lines out.
+    Local files are read by `file_lines`, which cuts lines that are too long for an event. Spark reads those at
+    other addresses, and leaves such lines out.
 
     Raises:
         InvalidInputError: there is no such file.

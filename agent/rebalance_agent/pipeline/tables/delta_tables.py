@@ -176,7 +176,7 @@ class DeltaTables:
             if error.getCondition() != "DELTA_TABLE_NOT_FOUND":
                 raise
             # A writer that was killed before its first commit left a folder, which Delta takes for an existing table.
-            # An append makes the table, and changes nothing if another writer was faster. Its columns are nullable.
+            # An append creates the table, and changes nothing if another writer was faster. Its columns are nullable.
             empty = self.spark.createDataFrame([], table.schema).write.format("delta").mode("append")
             _retry_conflicts(lambda: empty.partitionBy(*table.partitioned_by).save(self.path(table.name)))
 

@@ -14,8 +14,8 @@ __all__ = ["cluster_ends", "generation_spans"]
 def cluster_ends(events: DataFrame) -> DataFrame:
     """Return the time of each cluster's last event, ``end`` (epoch ms).
 
-    The clock of one observer that is ahead must not prolong every group: an event counts at most as its time of
-    reading.
+    If one observer's clock is ahead, its events must not prolong every group: an event counts as no later than the time
+    at which it was read.
     """
     last = F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at")))
     return events.groupBy("cluster_id").agg(last.alias("end"))

@@ -18,5 +18,5 @@ def in_order(values: str) -> Column:
 
 
 def percentile(ordered: Column, percent: int) -> Column:
-    """Return the smallest ``ordered`` value that at least ``percent`` % of them do not exceed; null of none."""
+    """Return the smallest ``ordered`` value that at least ``percent`` % of them do not exceed; null without values."""
     return F.get(ordered, F.floor((F.size(ordered) * percent + 99) / 100).cast("int") - 1)

@@ -1,7 +1,7 @@
 """Computes tables `whatif` and `fidelity` from generations: every group's history replayed with every strategy.
 
 A group's history is divided into chunks of bounded size (`CHUNK_BYTES`), so that a history of any length fits into a
-task. The end of a chunk is replayed again at the start of the next one, which so begins with the members' current
+task. The end of a chunk is replayed again at the start of the next one, so that this begins with the members' current
 assignment, and the figures of chunks add up. A group with an event larger than `EVENT_BYTES_MAX` is refused. The result
 of a chunk (its *study*) is computed once, for both tables and `recommendations`, by ``rebalance_agent.advice``.
 """
@@ -71,7 +71,7 @@ TASKS_PER_CORE = 4
 """Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
 
 NOT_IN_WORKER = "its package cannot be used in Spark's Python workers: install it where the executors run, too"
-"""Why a strategy of the driver is refused where a worker does not have it."""
+"""Why a strategy of the driver is refused if a worker does not have it."""
 
 _Asked = Mapping[str, RebalanceProtocol]
 """Name -> protocol of the strategies to replay, in order."""

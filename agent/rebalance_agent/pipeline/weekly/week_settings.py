@@ -30,7 +30,7 @@ class MemberCost:
     currency: str
 
     def text(self, member_hours: float) -> str:
-        """Return the cost of some member-hours: ``49.44 EUR``; without cents from a thousand on."""
+        """Return the cost of a number of member-hours: ``49.44 EUR``; without cents from a thousand on."""
         cost = member_hours * self.per_hour
         return f"{cost:,.{0 if cost >= _WHOLE else 2}f}\u00a0{self.currency}"
 

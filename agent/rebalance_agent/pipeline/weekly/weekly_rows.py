@@ -134,8 +134,8 @@ class TimeoutRow:
 class WeeklyRows:
     """Everything that a weekly page is computed from.
 
-    ``days``: stalled partition-seconds of the fourteen days, the week before first. ``first``, ``end``: the time of
-    which the tables have hours. Lists of skews and timeouts are the worst first.
+    ``days``: stalled partition-seconds of the fourteen days, the week before first. ``first``, ``end``: the time for
+    which the tables have hours. Lists of skews and timeouts begin with the worst.
     """
 
     week: Week

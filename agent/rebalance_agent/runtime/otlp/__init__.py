@@ -1,4 +1,4 @@
-"""Exports by OTLP over HTTP, with the SDK of ``opentelemetry`` and ``requests``, imported only if OTLP is on.
+"""Exports with OTLP over HTTP, with the SDK of ``opentelemetry`` and ``requests``, imported only if OTLP is on.
 
 - ``otlp_environment``: what the standard variables turn on.
 - ``configured_push``: the push of metrics that they configure; ``metrics_push``: its thread; ``otlp_points``: samples

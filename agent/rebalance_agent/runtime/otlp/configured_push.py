@@ -25,7 +25,7 @@ class Push(Protocol):
     """Pushes metrics from `start` to `stop`."""
 
     def start(self) -> None:
-        """Start to push; returns at once."""
+        """Start pushing; returns at once."""
         ...
 
     def stop(self) -> None:
@@ -44,7 +44,7 @@ class _NoPush:
 
 
 def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -> Push:
-    """Return the push of ``pages``, not started yet; it does nothing where no variable turns it on.
+    """Return the push of ``pages``, not started yet; it does nothing if no variable turns it on.
 
     It logs the variables that have no effect.
     """

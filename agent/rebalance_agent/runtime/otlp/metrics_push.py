@@ -1,4 +1,4 @@
-"""Pushes all metrics by OTLP from a separate thread, for which no other thread waits."""
+"""Pushes all metrics over OTLP from a separate thread, for which no other thread waits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MetricsPush:
         self._log = structlog.get_logger("rebalance_agent.otlp")
 
     def start(self) -> None:
-        """Start to export."""
+        """Start exporting."""
         self._thread.start()
 
     def stop(self) -> None:

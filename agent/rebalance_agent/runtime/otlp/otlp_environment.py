@@ -17,16 +17,16 @@ _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 INTERVAL_DEFAULT_MS = 60_000
 INTERVAL_MS = range(1_000, 24 * 3600 * 1000)
-"""Milliseconds between exports of metrics: the specification's default, and what is accepted."""
+"""Milliseconds between exports of metrics: the specification's default, and the accepted range."""
 
 _PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
 @dataclass(frozen=True, slots=True)
 class OtlpSignals:
-    """The signals that are exported; ``interval_seconds`` are between two exports of metrics.
+    """The signals that are exported; ``interval_seconds``: the time between two exports of metrics.
 
-    ``problems``: why a variable, which it names, has no effect.
+    ``problems``: a text for each variable that has no effect, with its name and the reason.
     """
 
     metrics: bool = False
@@ -65,7 +65,7 @@ def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
 
 
 def metrics_target(environ: Mapping[str, str] | None = None) -> OtlpTarget:
-    """Where metrics go, for requests that are not made by the SDK's exporter; to be called if metrics are on."""
+    """Return the endpoint of metrics, for requests without the SDK's exporter. Call it only if metrics are on."""
     from opentelemetry.util.re import parse_env_headers  # noqa: PLC0415 - of an extra
 
     environ = os.environ if environ is None else environ
@@ -86,7 +86,7 @@ def metrics_target(environ: Mapping[str, str] | None = None) -> OtlpTarget:
 
 
 def _is_on(environ: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Whether ``signal`` has an endpoint, and no variable selects another exporter or none; else adds the problem."""
+    """Whether ``signal`` has an endpoint, and no variable selects another or no exporter; if not, adds the problem."""
     variable = _endpoint_of(environ, signal)
     url = environ.get(variable, "")
     exporter = environ.get(f"OTEL_{signal}_EXPORTER") or "otlp"
@@ -114,7 +114,7 @@ def _usable(url: str) -> bool:
 
 
 def _endpoint_of(environ: Mapping[str, str], signal: str) -> str:
-    """Return the variable that has the endpoint of ``signal``: its own where that is set."""
+    """Return the variable that has the endpoint of ``signal``: its own if that is set."""
     own = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"
     return own if environ.get(own) else _ENDPOINT
 

@@ -22,7 +22,7 @@ from rebalance_agent.metrics.metric import Metric, MetricType
 __all__ = ["CONVENTIONS", "POINTS_MAX", "otlp_metrics"]
 
 POINTS_MAX = 5_000
-"""Points of one request: about a megabyte, of which collectors take several by default."""
+"""Points in one request: about a megabyte; collectors accept several by default."""
 
 CONVENTIONS = {
     "consumergroup": "messaging.consumer.group.name",

@@ -33,5 +33,5 @@ def otlp_span(span: Span, resource: Resource) -> ReadableSpan:
 
 
 def _context(trace_id: str, span_id: str) -> SpanContext:
-    # Remote: another process may have written it, and every process may.
+    # Remote: any process may have written the linked span.
     return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=_SAMPLED)

@@ -44,7 +44,7 @@ class PassedTelemetry:
         self._log = structlog.get_logger("rebalance_agent.otlp")
 
     def start(self) -> None:
-        """Start to post."""
+        """Start posting."""
         self._thread.start()
 
     def put(self, request: bytes) -> None:

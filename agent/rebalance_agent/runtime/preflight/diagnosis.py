@@ -1,4 +1,4 @@
-"""Finds why a server cannot be reached, in order: name, connection, TLS, login. Used after librdkafka has failed.
+"""Finds out why a server cannot be reached: tests its name, connection, TLS and login. Used after librdkafka failed.
 
 librdkafka reports only that a certificate cannot be verified; Python's ``ssl`` also reports why.
 """

@@ -47,7 +47,7 @@ _REQUEST = _HEAD.pack(_HEAD.size - 4, API_VERSIONS, 0, 7, -1)
 
 
 def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """The findings of the gateway's own checks. Settings are checked by the functions that refuse them at the start."""
+    """Return the findings of the gateway's own checks. The functions that refuse settings at the start check them."""
     try:
         where = listen_addresses(settings, properties, clock)
     except InvalidInputError as error:

@@ -1,4 +1,4 @@
-"""Tests which of its permissions a role has: each one is proven by an answer of the brokers."""
+"""Tests which of its permissions a role has; the proof of each is an answer of the brokers."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _reason(errors: Iterable[KafkaError], last: KafkaError) -> str:
     for codes in ((), (KafkaError._TRANSPORT,)):  # noqa: SLF001
         for error in errors:
             if error.code() in codes or (not codes and error.code() not in _TRANSIENT):
-                # Without the address, which the finding has: "sasl_ssl://kafka:9093/bootstrap: ..."
+                # Without the address, which the finding already contains: "sasl_ssl://kafka:9093/bootstrap: ..."
                 return re.sub(r"^\S+://\S+: ", "", error.str())
     return last.str()
 

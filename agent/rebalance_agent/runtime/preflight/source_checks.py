@@ -14,7 +14,7 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 __all__ = ["SOURCES", "source_findings", "source_rights"]
 
 SOURCES = ("offsets-topic", "frames", "describe")
-"""The values of the setting ``source``, from the one that shows most."""
+"""The values of the setting ``source``; the one that shows most is first."""
 
 _RIGHTS = {
     "offsets-topic": Right("Read", "Topic", OFFSETS_TOPIC, "", "", ""),
@@ -24,7 +24,7 @@ _RIGHTS = {
 
 
 def source_rights(settings: ObserverSettings) -> dict[str, Right]:
-    """Source -> the right that it needs. Frames need none where no topic of events is read: they can be posted."""
+    """Source -> the right that it needs. ``frames`` needs none if no events topic is read: events can be posted."""
     events = {"frames": Right("Read", "Topic", settings.events_topic, "", "", "")} if settings.events_topic else {}
     return _RIGHTS | events
 

@@ -197,7 +197,7 @@ class GatewayRole:
         )
 
     def _leases(self, rules: SeatRules) -> ApiServer | None:
-        """Where the locks of seats are by a rule; None if by none, or where Kubernetes cannot be asked."""
+        """Return the API server that has the seats' locks; None if no rule needs it, or outside Kubernetes."""
         if not any(rule.between is Between.LEASE for rule in rules):
             return None
         try:
@@ -242,7 +242,7 @@ async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGr
         if seats:
             await seats.switch_off()
     finally:
-        stopped.set()  # an error of seats must not keep the gateway from ending
+        stopped.set()  # an error of seats must not keep the gateway from stopping
 
 
 def _allow_descriptors() -> None:

@@ -67,7 +67,7 @@ class LoggedHealth:
         self._log.info("not_ready_yet", part=part, reason=doing)
 
     def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
-        """Record degraded modes: name -> why it holds, None if it does not; ``commands`` resolve those that hold."""
+        """Record degraded modes: name -> reason, None if the mode does not hold; ``commands`` end those that hold."""
         self._readiness.degraded(modes)
         with self._lock:
             now = {mode for mode, reason in modes.items() if reason is not None}

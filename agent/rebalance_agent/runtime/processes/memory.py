@@ -15,7 +15,7 @@ YOUNG_OBJECTS_MAX = 20_000
 records allocates, the collector scanned all groups repeatedly, which took a quarter of the time of catching up."""
 
 YOUNG_RUNS_MAX = 3
-"""Runs of the collector over the newest objects until one over all that survived these, some 20 ms for each run."""
+"""Runs of the collector over the newest objects before one over all that survived these; that one takes some 20 ms."""
 
 LOOK_AT_ALL_EVERY_S = 3_600.0
 """Seconds between two runs over all objects (`look_at_all`): a second for 10,000 groups, in which nothing else runs."""

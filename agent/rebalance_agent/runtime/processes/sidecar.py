@@ -72,8 +72,8 @@ class Sidecar:
         """``properties`` are librdkafka's, complete. A gateway (``role``) adds its own ``pages`` to /metrics.
 
         Raises:
-            InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing to let others
-                than this machine post events.
+            InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing if other machines
+            may post events.
         """
         self._settings = settings
         self._properties = properties

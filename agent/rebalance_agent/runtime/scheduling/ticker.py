@@ -1,4 +1,4 @@
-"""A call repeated several times a second, in a thread of its own: scheduling it would cost as much as making it."""
+"""A call repeated several times a second, in a thread of its own: `schedule` would cost as much as the call itself."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class GatewaySettings(SidecarSettings):
 
 
 def without_unused_gateway(settings: GatewaySettings) -> SidecarSettings:
-    """``settings`` where any of the gateway's own is given, which makes the sidecar a gateway; else the sidecar's."""
+    """Return ``settings`` if one of the gateway's own is set, which makes the sidecar a gateway; else the sidecar's."""
     fields = SidecarSettings.model_fields
     if settings.model_fields_set - fields.keys():
         return settings

@@ -17,7 +17,7 @@ __all__ = ["client_file_properties", "librdkafka_properties", "parsed_properties
 
 FIELD = "kafka_config"
 FILE_BYTES_MAX = 1 << 20
-"""Bytes of a file: certificates in it have some kilobytes."""
+"""The most bytes of a file: certificates in it have some kilobytes."""
 
 _SAME = frozenset(
     {

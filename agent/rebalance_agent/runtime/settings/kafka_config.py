@@ -89,7 +89,7 @@ USUAL_PROPERTIES = frozenset(
         "ssl.keystore.location",
     }
 )
-"""Properties of connections and logins, of which an error suggests one: librdkafka does not list all that it has."""
+"""Properties of connections and logins that an error may suggest: librdkafka does not list all of its properties."""
 
 _UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 
@@ -162,7 +162,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         unknown = _UNKNOWN_PROPERTY.match(text)
         meant = did_you_mean(unknown[1], USUAL_PROPERTIES) if unknown else ""
         raise InvalidInputError("kafka", text + meant) from None
-    except TypeError as error:  # a callback's name, for which no text will do
+    except TypeError as error:  # a callback's name, which cannot be set to a text
         raise InvalidInputError("kafka", str(error)) from None
     check_token_login(result)
     return result

@@ -16,7 +16,7 @@ from rebalance_agent.runtime.settings.roles import AgentSettings
 __all__ = ["TlsPrefix", "bearer_of", "listener_tls", "tls_paths", "token_file", "webhook_tls"]
 
 TlsPrefix = Literal["tls_", "events_tls_", "gateway_tls_"]
-"""Begins the names of a listener's TLS settings: the read-only one's, that for events, that for Kafka clients."""
+"""Prefix of the names of a listener's TLS settings: that of the read-only one, of events, of Kafka clients."""
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:

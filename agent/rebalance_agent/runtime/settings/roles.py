@@ -138,7 +138,7 @@ class AgentSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take only the values that `load` has merged."""
+        """Use only the values that `load` has merged."""
         return (init_settings,)
 
     @property

@@ -1,4 +1,4 @@
-"""Reads settings from a file, the environment and flags, merges them in that order, and refuses wrong ones by name."""
+"""Reads settings from a file, the environment and flags, merges them in that order, and rejects wrong ones by name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SIMILAR = 0.9
 
 
 _OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
-"""Begin of the values of NAME_PORT variables that Kubernetes sets for a service NAME."""
+"""Start of the values of NAME_PORT variables that Kubernetes sets for a service NAME."""
 
 
 class SettingsErrors(InvalidInputError):  # noqa: N818 - it holds several

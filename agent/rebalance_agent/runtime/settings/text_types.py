@@ -64,7 +64,7 @@ LOOPBACKS = {"127.0.0.1", "localhost"}
 
 
 def split_address(address: str, example_port: int = 29309) -> tuple[str, int]:
-    """Host and port of ``host:port``; an IPv6 address stands in brackets. An error's examples have ``example_port``.
+    """Host and port of ``host:port``; an IPv6 address is in brackets. An error's examples have ``example_port``.
 
     Raises:
         ValueError: it is not an address, or the port is not between 0 (any free one) and 65535.

@@ -12,7 +12,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """The URL to POST to, checked by `webhook_target`. ``path`` has the query, too; both may be secret."""
+    """The URL to POST to, checked by `webhook_target`. ``path`` includes the query; both may be secret."""
 
     scheme: str
     host: str

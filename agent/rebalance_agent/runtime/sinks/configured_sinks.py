@@ -1,4 +1,4 @@
-"""Makes the sinks that are configured: Kafka, a file, a webhook, traces by OTLP."""
+"""Creates the configured sinks: Kafka, a file, a webhook, traces over OTLP."""
 
 from __future__ import annotations
 

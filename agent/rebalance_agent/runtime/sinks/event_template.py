@@ -16,7 +16,7 @@ from rebalance_agent.runtime.sinks.webhook_sink import Webhook
 __all__ = ["EventTemplate", "TemplatedWebhook"]
 
 TEMPLATE_BYTES_MAX = 64 * 1024
-"""Maximum size of a template: more than any chat service takes."""
+"""Maximum size of a template: more than any chat service accepts."""
 
 _FIELD = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
 
@@ -75,7 +75,7 @@ class TemplatedWebhook:
                 raise DeliveryError(str(error), range(index)) from None
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
 
 def _filled(value: object, event: object) -> object:

@@ -36,7 +36,7 @@ QUEUE_KILOBYTES_MAX = 32 * 1024
 
 UNKNOWN_TOPIC_MS = 120_000
 """How long (ms) a topic may be unknown to brokers before its events are given up. Brokers learn of a new topic moments
-after its creation, on busy machines tens of seconds. librdkafka's default is 30 s from the first event on."""
+after its creation, on busy machines after tens of seconds. librdkafka's default is 30 s from the first event on."""
 
 POLL_S = 0.5
 """Longest wait of one poll for acknowledgements, in seconds."""
@@ -83,7 +83,7 @@ class Publisher:
     make: _Make = field(default=Producer, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Make the producer.
+        """Create the producer.
 
         Raises:
             InvalidInputError: see `events_producer`.
@@ -179,8 +179,8 @@ class Publisher:
                 self._replace(error)
 
     def _replace(self, error: KafkaException) -> None:
-        # poll() raises fatal errors. An idempotent producer that lost its sequence, or was denied to write, can send
-        # nothing more; a new one can, once the permission is granted.
+        # poll() raises fatal errors. An idempotent producer that lost its sequence, or had no permission to write, can
+        # send nothing more; a new one can, once the permission is granted.
         self._failed(error.args[0].str())
         self.dropped(flush(self._producer, 0))
         with self._lock:

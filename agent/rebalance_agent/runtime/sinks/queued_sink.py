@@ -29,7 +29,7 @@ ABANDON_S = 1.0
 
 
 class DeliveryError(RebalanceAgentError):
-    """A batch could not be delivered, finally. ``delivered``: the indexes of those of its lines that were."""
+    """A batch was given up before all of it was delivered. ``delivered``: the indexes of its delivered lines."""
 
     def __init__(self, reason: str, delivered: Sequence[int] = ()) -> None:
         """``reason`` is for the log."""
@@ -74,7 +74,7 @@ class QueuedSink:
         self._thread = threading.Thread(target=self._run, name=f"sink-{name}", daemon=True)
 
     def start(self) -> None:
-        """Start to deliver."""
+        """Start delivering."""
         self._thread.start()
 
     def publish(self, event: Event, cluster_id: str) -> None:  # noqa: ARG002 - it is in the event, too

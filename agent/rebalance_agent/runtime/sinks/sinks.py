@@ -17,7 +17,7 @@ class Sink(Protocol):
     """Publishes events to one target, such as Kafka (`runtime.sinks.publisher.Publisher`)."""
 
     def start(self) -> None:
-        """Start to send events, including those that were published before."""
+        """Start sending events, including those that were published before."""
         ...
 
     def publish(self, event: Event, cluster_id: str) -> None:
@@ -61,7 +61,7 @@ class SinkFanout:
 
 
 class ClusterEvents:
-    """Gives the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
+    """Passes the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
 
     def __init__(self, cluster_id: str, fanouts: Sequence[SinkFanout]) -> None:
         """``fanouts`` get each event in their order."""

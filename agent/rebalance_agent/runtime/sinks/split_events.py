@@ -55,7 +55,7 @@ def whole_events(events: Iterable[Event]) -> Iterator[Event]:
 def _split(
     event: GenerationEvent, members: Sequence[MemberSnapshot], size_max: int
 ) -> list[tuple[MemberSnapshot, ...]]:
-    # Part numbers are measured at their widest, so that no numbering can push a part over the limit.
+    # Sizes are computed with the longest part numbers, so that no numbering puts a part over the limit.
     if len(members) <= 1 or len(json_line(_part(event, members, len(event.members), len(event.members)))) <= size_max:
         return [tuple(members)]
     middle = len(members) // 2

@@ -1,4 +1,4 @@
-"""Sends events as spans by OTLP: the last step of the sink ``otlp``."""
+"""Sends events as spans over OTLP: the last step of the sink ``otlp``."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TraceSink:
         make: Callable[[requests.Session], _Exporter] = lambda session: OTLPSpanExporter(session=session),
         backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MAX_S),
     ) -> None:
-        """``make``: the SDK's exporter, which the environment configures; it posts by the session."""
+        """``make``: creates the SDK's exporter, which the environment configures; it posts with the session."""
         session = requests.Session()
         session.hooks["response"] = [self._answered]
         self._exporter, self._backoff = make(session), backoff

@@ -105,7 +105,7 @@ class Webhook:
             raise DeliveryError(refused, left)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
     def _body(self, lines: Sequence[bytes]) -> bytes:
         if self.form == "object":
@@ -150,7 +150,7 @@ def _cut_off(connected: socket.socket, done: threading.Event, given_up: threadin
 
 
 def _line_of(text: bytes) -> int:
-    """Return the line that an answer of the events endpoint names as wrong, counted from 1; 0 where it names none."""
+    """Return the line that an answer of the events endpoint names as wrong, counted from 1; 0 if it names none."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

@@ -2,7 +2,7 @@
 
 - ``cluster_watch``: the parts of a watch, composed in the order of the data path.
 - ``core``: the thread that feeds the tracker; ``event_sinks``: `EventSink` and `ObservationListener`, which it calls.
-- ``pauses``: until when the views of costly groups wait.
+- ``pauses``: how long the views of costly groups wait.
 - ``inbox_age``: how far the tracker is behind. ``state_meter``: groups over the budget of its memory.
 - ``observer_share``: ownership and snapshots of one replica; ``poll_triggers``: polls started before their time.
 - ``episode_log``: one log line per rebalance; ``line_budget``: how many a group may cause.

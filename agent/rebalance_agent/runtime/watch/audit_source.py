@@ -53,9 +53,9 @@ class VerifiedCluster:
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
     def events(self, topic: str, on_event: Callable[[Event, RecordPosition], None]) -> int:
-        """Call ``on_event`` for every event in the topic; the time since which retention has deleted none (epoch ms).
+        """Call ``on_event`` for every event of the topic; return since when (epoch ms) retention deleted none.
 
-        Where retention left nothing of a partition, that time is now: it is unknown which groups' events were there.
+        If retention left nothing of a partition, that time is now: it is unknown which groups' events were in it.
 
         Raises:
             ClusterError: there is no such topic, or it cannot be read.

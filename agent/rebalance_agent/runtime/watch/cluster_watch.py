@@ -56,7 +56,7 @@ JOIN_S = 2.0
 
 
 def watch_parts(settings: ObserverSettings) -> tuple[str, ...]:
-    """The readiness parts of a watch. They are set before the cluster is known: else it would be ready too early."""
+    """The readiness parts of a watch, set before the cluster is known: else the process would be ready too early."""
     members, loads = (MEMBERS_PART,) if settings.events_topic else (), ("loads",) if settings.lag_groups else ()
     log = (OFFSETS_PART,) if settings.reads_log else ()
     return (*POLL_NAMES, *loads, *log, TRACKER_PART, *members, *share_parts(settings))
@@ -76,7 +76,7 @@ def watch_context(
 
 
 class ClusterWatch:
-    """Collectors, tracker and schedule of one cluster. Events go to sinks in order, in the core's thread."""
+    """Collectors, tracker and schedule of one cluster. The core's thread passes events to the sinks, in order."""
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class ClusterWatch:
     ) -> None:
         """Nothing runs before `start`.
 
-        ``schedule`` starts and stops with the watch. ``sinks`` and the ``history`` take what the tracker concludes; the
-        ``history`` also what members report, and the generations from before the start. ``refresh`` is called in the
-        core's thread when views have changed. ``progress`` is that of the events on their way to Kafka, None if they
-        do not go there.
+        ``schedule`` starts and stops with the watch. ``sinks`` and the ``history`` get the tracker's events; the
+        ``history`` also gets those that members report, and the generations from before the start. ``refresh`` is
+        called in the core's thread when views have changed. ``progress`` is that of the events on their way to Kafka,
+        None if they do not go there.
         """
         self._share = share = ObserverShare(context, settings, progress)
         self._context = context = share.context
@@ -189,7 +189,7 @@ class ClusterWatch:
         return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.caught_up.is_set() else {}
 
     def report(self, event: Event, cluster_id: str) -> bool:
-        """Process a member's report without the topic; False if the inbox is full. From any thread."""
+        """Process a member's report that was posted; False if the inbox is full. From any thread."""
         if not isinstance(event, Reported) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)
@@ -213,7 +213,7 @@ class ClusterWatch:
             stack.callback(calls.stop)
 
     def close(self, timeout: float) -> None:
-        """Write the last snapshot, ``timeout`` seconds at most; after what `start` began, and the sinks, have ended."""
+        """Write the last snapshot, ``timeout`` seconds at most, once the threads of `start` and the sinks ended."""
         self._share.close(timeout, complete=self._core.join(0))
 
     def _loads_poll(self, settings: ObserverSettings) -> LoadsPoll | None:
@@ -223,7 +223,7 @@ class ClusterWatch:
         return LoadsPoll(self._context, follows, self.views, self._tailing)
 
     def _by_frames(self) -> bool:
-        """Whether generations that leaders report are taken: where the offsets topic has none."""
+        """Whether generations that leaders report are used: if none come from the offsets topic."""
         return self._source == "frames" or (self._source == "auto" and bool(self.denied()))
 
     def _hidden(self) -> bool:

@@ -30,8 +30,8 @@ BATCH_S = 0.05
 classic group is a millisecond of work, one of another group a tenth."""
 
 RENEW_S = 0.05
-"""Seconds of work for changed views between two turns of the tracker: while thousands of groups change, it gets half
-of the time, and the views that are left come next."""
+"""Seconds of work for changed views between two turns of the tracker: while thousands of groups change, the tracker
+gets half of the time, and the views that are left are built in the next round."""
 
 JUDGED_AT_ONCE = 20
 """Maximum number of new groups of one batch whose first view is judged at once, at some 0.3 ms each. If thousands
@@ -42,8 +42,8 @@ REFRESH_S = 1.0
 is written once then, and not with each of its observations."""
 
 REFRESH_SHARE = 0.1
-"""Part of a processor that ``refresh`` may take, where a call takes more than `FREE_S`. What one call left, as at a
-start, is written without a pause if no observations wait."""
+"""Share of a processor that ``refresh`` may take, where a call takes more than `FREE_S`. Texts that one call left, as
+at a start, are written without a pause if no observations wait."""
 
 JUDGE_AFTER_S = 2.0
 """Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
@@ -52,8 +52,8 @@ JUDGE_PAUSE_S = 0.01
 """Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
 
 VIEW_SHARE = 0.1
-"""Part of a processor that the views of one group and their text may take, where each takes more than `FREE_S`: a
-text goes through all members of a group, even if one record of one member changed."""
+"""Share of a processor that the views of one group and their text may take, where each takes more than `FREE_S`: the
+text is written for all members of a group, even if one record of one member changed."""
 
 JUDGE_SHARE = 0.05
 """The same for judging a group's assignment. Until it is judged again, its views have the quality of the last time."""
@@ -96,7 +96,7 @@ class Core:
         self._thread.start()
 
     def join(self, timeout: float) -> bool:
-        """Wait, ``timeout`` seconds at most, until everything in the closed inbox is processed; return whether so."""
+        """Wait, ``timeout`` seconds at most, until all of the closed inbox is processed; return whether it is."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -141,7 +141,7 @@ class Core:
             self._log.exception("observation_failed", observation=type(observation).__name__)
 
     def _renew(self) -> None:
-        """Build the changed views that were not built for longest, for `RENEW_S`."""
+        """Build changed views for `RENEW_S` seconds; those that have waited for longest come first."""
         self._changed |= dict.fromkeys(sorted(self.tracker.changed()))
         changed = self._due()
         new = [group for group in changed if group not in self._views]
@@ -189,7 +189,7 @@ class Core:
                     self._views[group] = view
 
     def _refresh(self) -> None:
-        """Write the next texts of changed groups, unless it is too early for more or observations wait for the time."""
+        """Write the next texts of changed groups, unless it is too early or observations wait to be processed."""
         now = self.clock.monotonic()
         if now < self._refresh_at and (not self._writing or len(self.inbox)):
             return

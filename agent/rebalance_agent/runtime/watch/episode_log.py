@@ -22,7 +22,7 @@ _LOGGED = (GenerationEvent, AbortedEvent, RolloutEvent, GroupGoneEvent)
 class EpisodeLog:
     """An `EventSink` that logs closed and aborted rebalances, rollouts and deleted groups.
 
-    A line has ``omitted``, the number of the group's lines before it that were too many.
+    A line has ``omitted``, the number of the group's lines before it that were left out.
     """
 
     def __init__(self, clock: Clock) -> None:

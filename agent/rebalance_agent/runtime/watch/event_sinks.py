@@ -32,15 +32,15 @@ class ObservationListener(Protocol):
 
 
 class GenerationsBeforeSink(Protocol):
-    """Takes the generations from which the first rebalances since the start began: the history."""
+    """Takes the generations that were current when the first rebalances since the start began: the history."""
 
     def on_generation_before(self, event: GenerationEvent) -> None:
-        """Take the generation from which a rebalance began that was taken before. Must not block."""
+        """Take the generation before a rebalance that was already taken. Must not block."""
         ...
 
 
 class GenerationsBefore:
-    """Gives the generations of `Tracker.generations_before` to ``sink``, after the events of their rebalances."""
+    """Passes the generations of `Tracker.generations_before` to ``sink``, after the events of their rebalances."""
 
     def __init__(self, waiting: deque[GenerationEvent], sink: GenerationsBeforeSink) -> None:
         """``waiting`` is emptied after each observation."""
@@ -54,7 +54,7 @@ class GenerationsBefore:
 
 
 class ReportedEvents:
-    """Gives the events that members reported to ``sink``: the tracker takes these in, and publishes others."""
+    """Passes the events that members reported to ``sink``: the tracker only reads them, and publishes others."""
 
     def __init__(self, sink: EventSink) -> None:
         """``sink`` gets each reported event after the tracker."""

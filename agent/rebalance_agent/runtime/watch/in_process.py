@@ -33,7 +33,7 @@ REACH_S = 8.0
 """Longest wait for the cluster's first answer, in seconds: two requests up to their timeouts, and a pause."""
 
 QUIET_S = 0.5
-"""Seconds without work after which everything read is taken as worked off: a batch takes some milliseconds."""
+"""Seconds without work after which everything read counts as processed: a batch takes some milliseconds."""
 
 LOOK_S = 0.05
 """Seconds between two checks of `settled`."""
@@ -57,7 +57,7 @@ class InProcessWatch:
         self._thread = threading.Thread(target=self._run, name="direct", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start to watch, in the background."""
+        """Start watching, in the background."""
         self._thread.start()
         return self
 

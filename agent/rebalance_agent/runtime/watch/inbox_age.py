@@ -10,7 +10,7 @@ TRACKER_PART = "tracker"
 """The part's name in readiness."""
 
 BEHIND_S = 30.0
-"""Age of the oldest observation that is not processed, in seconds, from which on the observer is not ready."""
+"""Age of the oldest unprocessed observation, in seconds, from which on the observer is not ready."""
 
 
 class InboxAge:

@@ -1,4 +1,4 @@
-"""How many lines of the log a group may cause: one that rebalances without end must not fill the log."""
+"""Limits the log lines that a group may cause: a group that rebalances without end must not fill the log."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from rebalance_agent.http.token_bucket import TokenBucket
 __all__ = ["BURST", "EVERY_S", "GROUPS_MAX", "LineBudget"]
 
 BURST = 30
-"""Lines of one group at once: as many as the rebalances of a rollout of some members."""
+"""Lines of one group in a burst: enough for the rebalances of a rollout of some members."""
 
 EVERY_S = 2.0
 """Seconds between two lines of a group in the long run."""
 
 GROUPS_MAX = 10_000
-"""Groups that are counted; the one that has logged nothing for longest is forgotten first."""
+"""The most groups with a budget; the one that has logged nothing for longest is forgotten first."""
 
 
 class LineBudget:

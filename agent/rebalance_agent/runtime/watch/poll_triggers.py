@@ -14,7 +14,7 @@ TOPICS_AGAIN_S = 1.0
 """Shortest time between two polls for topics that a subscription names and the cluster does not have, in seconds."""
 
 READS_AGAIN_S = 0.25
-"""Shortest time between two polls for what departed members read last, in seconds: many may depart at once."""
+"""Shortest time between two polls for departed members' last reads, in seconds: many may depart at once."""
 
 
 class PollTriggers:

@@ -13,7 +13,7 @@ class StateMeter:
     """Counts the records that the budget did not let pass, and names their groups, at each `Tick`."""
 
     def __init__(self, budget: StateBudget, meters: Meters) -> None:
-        """Nothing was counted so far."""
+        """Start with nothing counted."""
         self._budget, self._meters = budget, meters
         self._unreported = self._refused = 0
 

@@ -19,7 +19,7 @@ TIMEOUT_S = 2.0
 """Timeout of one request on the loopback interface. A broker that is still starting is asked again."""
 
 ANSWER_MAX = 1 << 20
-"""Maximum size of a response in bytes. One about a few brokers has some hundred."""
+"""Maximum size of a response in bytes. With a few brokers it has some hundred bytes."""
 
 _SIZE_BYTES = 4
 _CLIENT = "embedded-kafka"

@@ -29,7 +29,7 @@ OFFSETS_PARTITIONS = 4
 
 _REPLICAS_MAX = 3
 _PORT_ATTEMPTS_MAX = 1_000
-_BACKSLASHED = r"\\\g<0>"  # what was matched, after a backslash
+_BACKSLASHED = r"\\\g<0>"  # the matched text, after a backslash
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     # Clients of the plain listener, among them the brokers themselves.

@@ -13,7 +13,7 @@ from rebalance_agent.testing.kafka.java import JavaRuntime
 __all__ = ["BrokerStart", "kill_all"]
 
 PATIENCE = 3
-"""How many times the limit a broker may take whose log still grows: on a busy machine it starts, but slowly."""
+"""A broker whose log still grows may take this many times the limit: on a busy machine it starts, but slowly."""
 
 QUIET_S = 5.0
 """Seconds without a new line in the log, after which a broker beyond the limit is given up."""

@@ -1,7 +1,7 @@
 """Builds an archive of a broker's classes (AppCDS, JEP 310), which halves time and CPU of every later Java start.
 
 It is built once per cache: the first broker lists the classes that it loads, and when it is ready, a background Java
-process of low priority makes the archive. Nothing waits for it. If this process ends before, the build ends too, and
+process of low priority makes the archive. Nothing waits for it. If this process ends first, the build ends too, and
 the next cluster tries again. Java ignores an archive that does not match its class path.
 """
 
@@ -26,7 +26,7 @@ ARCHIVES_MAX = 3
 
 
 def build_in_background(java: Sequence[str], class_list: Path, archive: Path, environment: dict[str, str]) -> None:
-    """Start to build ``archive`` of the classes in ``class_list``, unless it exists or is being built.
+    """Start building ``archive`` from the classes in ``class_list``, unless it exists or is being built.
 
     ``java`` is the command line up to and including the class path. A failure is ignored, since the archive only saves
     time.

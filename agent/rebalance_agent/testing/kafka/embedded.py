@@ -34,7 +34,7 @@ TOOL_FLAGS = ("-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 """Java flags of Kafka's command line tools."""
 
 START_ATTEMPTS_MAX = 3
-"""Attempts to start after clashes of ports, which are rare; three in a row have another reason."""
+"""Attempts to start after port conflicts, which are rare; three in a row have another cause."""
 
 STOP_TIMEOUT_S = 30.0
 """Default time for a clean stop of one broker."""

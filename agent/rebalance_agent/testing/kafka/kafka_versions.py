@@ -1,8 +1,8 @@
 """The versions of Apache Kafka that can be embedded: one lock file each, with the jars and their checksums.
 
 ``python -m rebalance_agent.artifacts.lock agent/rebalance_agent/testing/kafka/locks/kafka-4.4.0.lock`` writes one
-again. Its roots are the broker (in none of kafka-tools' dependencies), the tools, and slf4j-simple for the slf4j-api
-1.7 of Kafka: without a binding it logs nothing. The versions before 4.3 are for short tests of old brokers: they have
+again. Its roots are the broker (no dependency of kafka-tools), the tools, and slf4j-simple for the slf4j-api 1.7 of
+Kafka, which logs nothing without a binding. The versions before 4.3 are for short tests of old brokers: they have
 no tools.
 """
 
@@ -45,7 +45,7 @@ class BootstrapCheckpoint:
     content: bytes
 
     def write(self, data: Path, *, controller: bool) -> None:
-        """Write the file of a node. In the metadata log, which begins with it since Kafka 4.4, only controllers do."""
+        """Write the file for a node. If it begins the metadata log, as since Kafka 4.4, only controllers get one."""
         path = data / self.path
         if controller or path.parent == data:
             path.parent.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """The join and sync phases of a group, with the members that each waits for.
 
-As Kafka's classic ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``, ``expirePendingSync``.
+As in Kafka's ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``, ``expirePendingSync``.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ __all__ = ["MemberTopics"]
 
 
 class MemberTopics:
-    """The topics that a member wants, those that it joined with, and, of a leader, their partition counts then."""
+    """The topics that a member wants, those that it joined with, and, for a leader, their partition counts then."""
 
     def __init__(self, topics: tuple[str, ...], shared: SharedState) -> None:
         """Start with a subscription to ``topics``."""
@@ -29,7 +29,7 @@ class MemberTopics:
         self._counts = self._shared.counts(topics)
 
     def see_racks(self) -> None:
-        """See that the partitions have other racks: only the leader watches them."""
+        """Record that the partitions have other racks: only the leader watches them."""
         self._racks_changed = self._counts is not None
 
     @property

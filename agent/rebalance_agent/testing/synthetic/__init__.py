@@ -1,4 +1,4 @@
-"""Generates synthetic event histories of whole fleets of groups, to try and to measure the pipeline.
+"""Generates synthetic event histories of whole fleets of groups, to try out and to measure the pipeline.
 
 Pure Python, without Spark and without a broker. Only the command ``pipeline synthesize`` imports it; a contract in
 ``pyproject.toml`` checks it.

@@ -23,7 +23,7 @@ _POD_TEMPLATE_HASH = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 _KUBERNETES_HASH = str.maketrans("0123456789", "456789bcdf")
 """Decimal digits of a template's hash -> what Kubernetes makes of each (``SafeEncodeString``)."""
 
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes, which without vowels makes no words
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes: without vowels, no words can occur
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
 
 

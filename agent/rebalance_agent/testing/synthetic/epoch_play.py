@@ -50,7 +50,7 @@ _ACTIONS_MAX = 20_000_000
 
 @dataclass(slots=True)
 class _Member:
-    """One member as its coordinator has it; ``beats_ms`` is the time of its first heartbeat."""
+    """One member in its coordinator's view; ``beats_ms`` is the time of its first heartbeat."""
 
     member_id: str
     planned: PlannedMember

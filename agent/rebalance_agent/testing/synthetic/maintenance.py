@@ -1,4 +1,4 @@
-"""Maintenance of a cluster and its hosts, which concerns many groups at the same time."""
+"""Maintenance of a cluster and its hosts, which affects many groups at the same time."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def uniform(partitions: Sequence[Partition], members: Sequence[str], previous: M
     share, larger_shares = divmod(len(partitions), len(members))
     existing = set(partitions)
     kept = {name: sorted(previous.get(name, set()) & existing) for name in members}
-    # The larger shares go to the members that have most partitions.
+    # The larger shares go to the members that have the most partitions.
     larger = set(sorted(members, key=lambda name: -len(kept[name]))[:larger_shares])
     targets = {name: set(kept[name][: share + (name in larger)]) for name in members}
     free = iter(sorted(existing.difference(*targets.values())))

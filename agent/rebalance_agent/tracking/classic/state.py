@@ -99,6 +99,7 @@ class ClassicState(TrackedGroup):
         converted = converted and not generation.returned
         self._set_last(generation, observation.live or observation.replayed)
         if not observation.live:
+            self.history.doubly_owned.start_before(generation)
             return
         self._watch_owners(before, generation, continuous=not (after_gap or observation.replayed))
         if converted:
@@ -210,7 +211,7 @@ class ClassicState(TrackedGroup):
             standby_hosts=tasks.standby_hosts,
         )
         if before is not None:
-            gone = member_changes(before.members, value.members).gone if observation.live else ()
+            gone = member_changes(before.members, value.members).departed if observation.live else ()
             last_seen = self._last_seen.members(before, self._context.commits, observation.timestamp_ms, gone)
             generation = replace(generation, last_seen=last_seen)
         if before is not None and value.generation == (before.number if self.last else self._migration_number):

@@ -27,7 +27,7 @@ class BufferedRecords:
         self._old = False
 
     def add(self, record: EpochRecord) -> None:
-        """Add a record. Tombstones of the backfill are left from a deleted group of this name: it may still be new."""
+        """Add a record. Tombstones in the backfill are those of a deleted group of this name; this one may be new."""
         if record.live and not self._old:
             self._records.append(record)
         if len(self._records) > BUFFERED_MAX or (not record.live and record.value is not None):

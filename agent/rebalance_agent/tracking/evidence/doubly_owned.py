@@ -31,6 +31,7 @@ __all__ = [
     "GENERATIONS_MAX",
     "KEPT_MS",
     "REMOVED_MAX",
+    "REWRITTEN_MS",
     "TIMES_MAX",
     "UNREPORTED_MAX",
     "DoublyOwned",
@@ -52,6 +53,10 @@ KEPT_MS = 3_600_000
 
 TIMES_MAX = 16
 """Periods of ownership kept per partition, if it had no owner in between; earlier periods are not counted."""
+
+REWRITTEN_MS = 1_000
+"""How long (ms) before the group's last change of state, as a rewritten record names it, its members may have got the
+generation: the coordinator answers them at the same moment."""
 
 DRIFT = 10_000
 """A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times the drift of a quartz)."""
@@ -153,6 +158,15 @@ class DoublyOwned:
         self._times.setdefault(generation, at_ms)
         if len(self._times) > (GENERATIONS_MAX if self._reports else UNREPORTED_MAX):
             del self._times[next(iter(self._times))]
+
+    def start_before(self, generation: Generation) -> None:
+        """Process the last record of a classic group from before the observer started: its members may stay for long.
+
+        The record may have been rewritten since members learned of the generation, but not the time in it.
+        """
+        state_ms = generation.value.current_state_timestamp_ms
+        if state_ms >= 0 and generation.members:
+            self.start(generation.number, min(state_ms, generation.timestamp_ms) - REWRITTEN_MS)
 
     def complete(self, before: Generation | None, generation: Generation) -> float:
         """Process a completed generation of a classic group, and the one ``before`` it."""

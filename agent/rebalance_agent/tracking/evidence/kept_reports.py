@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from rebalance_agent.model.events import MemberEvent
+from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
 from rebalance_agent.model.partitions import count_partitions
 
@@ -103,13 +104,26 @@ class KeptReports:
             self.drop(next(iter(self._strangers or self._events)))
         return kept
 
+    def complete(self, kept: MemberEvent, event: MemberEvent) -> bool:
+        """Keep ``event`` instead of ``kept`` if it only adds a duration; return whether it does."""
+        if kept.callback_seconds is not None or event.callback_seconds is None:
+            return False
+        if event != replace(kept, revision=event.revision, callback_seconds=event.callback_seconds):
+            return False
+        events = self._events[kept.member_id]
+        events[events.index(kept)] = event  # it has the same size
+        return True
+
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
-        """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
+        """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports.
+
+        The last assigned callback stays: only it shows since when a member has what it holds (`DoublyOwned`).
+        """
         for member_id, events in list(self._events.items()):
             if member_id not in member_ids and all(event.timestamp_ms < since_ms for event in events):
                 self.drop(member_id)
                 continue
-            while len(events) > 1 and events[0].timestamp_ms < since_ms:
+            while len(events) > 1 and events[0].timestamp_ms < since_ms and not _last_assigned(events):
                 self._release(events.popleft())
 
     def drop(self, member_id: str) -> None:
@@ -171,3 +185,10 @@ def report_bytes(event: MemberEvent) -> int:
 
 def _ranges_bytes(numbers: Sequence[int]) -> int:
     return RANGES_BYTES + len(numbers.text) if isinstance(numbers, PartitionRanges) else NUMBER_BYTES * len(numbers)
+
+
+def _last_assigned(events: Sequence[MemberEvent]) -> bool:
+    """Whether the first of a member's reports is its last one of an assigned callback."""
+    if events[0].callback is not Callback.ASSIGNED:
+        return False
+    return sum(event.callback is Callback.ASSIGNED for event in events) == 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.partitions import shared_set
 from rebalance_agent.tracking.evidence.commits.read_times import ReadTime
@@ -19,10 +20,19 @@ __all__ = [
     "LastSeen",
     "Outage",
     "TimeBounds",
+    "end_bounds",
+    "stop_bounds",
 ]
 
 FOREVER_MS = 1 << 62
 """A time (epoch ms) later than any other: the upper bound where none is known."""
+
+
+MEASURED_SLACK_MS = 2
+"""Subtracted (ms) from durations that clients push: clients and gateways measure whole milliseconds."""
+
+CALLBACK_SECONDS_MAX = 86_400.0
+"""Longest duration that counts of a callback: a report may contain any number."""
 
 
 class Departure(StrEnum):
@@ -159,3 +169,30 @@ class Outage:
 
     after_ms: int
     until_ms: int
+
+
+def stop_bounds(event: MemberEvent) -> TimeBounds:
+    """Return when the member stopped, by this report."""
+    if event.evidence is not Evidence.GATEWAY:
+        return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
+    # The frame that asked the member to revoke is known if the member took a while to answer.
+    asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
+    earliest_ms = event.asked_ms if asked else 0
+    return TimeBounds(earliest_ms, max(earliest_ms, event.timestamp_ms - _surely_ran_ms(event)), Evidence.GATEWAY)
+
+
+def end_bounds(event: MemberEvent) -> TimeBounds:
+    """Return when the member's assigned callback returned, by this report."""
+    if event.evidence is not Evidence.GATEWAY:
+        return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
+    fetched = event.timestamp_ms > event.started_ms
+    earliest_ms = event.started_ms + _surely_ran_ms(event)
+    if not fetched:
+        return TimeBounds(earliest_ms, FOREVER_MS, Evidence.GATEWAY)
+    return TimeBounds(min(earliest_ms, event.timestamp_ms), event.timestamp_ms, Evidence.GATEWAY)
+
+
+def _surely_ran_ms(event: MemberEvent) -> int:
+    """Return how long the callback behind a gateway's event took at least; 0 if the client has not measured it."""
+    seconds = min(event.callback_seconds or 0.0, CALLBACK_SECONDS_MAX)
+    return max(0, round(seconds * 1000) - MEASURED_SLACK_MS)

@@ -21,7 +21,7 @@ from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds, end_bounds, stop_bounds
 from rebalance_agent.tracking.evidence.seat_occupants import SeatOccupants
 
 __all__ = [
@@ -70,7 +70,10 @@ class ReportSpan:
         dated = event.generation >= 0
         if dated and not self.first_generation <= event.generation <= self.last_generation:
             return False
-        skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
+        return self.covers(at_ms, CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS)
+
+    def covers(self, at_ms: int, skew_ms: int = CLOCK_SKEW_MAX_MS) -> bool:
+        """Whether a time by the clock of another process, with this skew, lies in the span."""
         return self.from_ms - skew_ms <= at_ms <= self.until_ms + skew_ms
 
 
@@ -110,12 +113,14 @@ class MemberReports:
     def add(self, event: MemberEvent, at_ms: int, *, stranger: bool = False) -> bool:
         """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or there is no room for it.
 
-        A ``stranger`` is in no record of the group.
+        A ``stranger`` is in no record of the group. A report with a duration that an earlier revision did not have
+        replaces it.
         """
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        if any(event.event_id == other.event_id for other in self._kept.of(event.member_id)):
-            return False
+        for other in self._kept.of(event.member_id):
+            if event.event_id == other.event_id:
+                return self._kept.complete(other, event)
         return self._kept.add(event, stranger=stranger)
 
     def knows(self, member_id: str) -> bool:
@@ -175,8 +180,9 @@ class MemberReports:
     def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member stopped consuming it.
 
-        This is when its revoked or lost callback was entered, or when it left; the last time, if it got the partition
-        again in between. It is exact with the evidence ``members``; a gateway sees only frames before and after.
+        This is when its revoked or lost callback was entered, when it left, or when its process had closed its
+        connections; the last time, if it got the partition again in between. It is exact with the evidence ``members``;
+        a gateway sees only frames before and after.
         """
         return self.stops_and_interruptions(member, span)[0]
 
@@ -190,12 +196,21 @@ class MemberReports:
         for event in sorted(events, key=lambda event: event.started_ms):
             if event.callback is Callback.ASSIGNED:
                 for partition in self.partitions_of(event) & stopped.keys() if _is_again(event, span) else ():
-                    interrupted.setdefault(partition, []).append(Interruption(stopped.pop(partition), _end(event)))
+                    again = Interruption(stopped.pop(partition), end_bounds(event))
+                    interrupted.setdefault(partition, []).append(again)
                 continue
-            stop, leaving = _stop(event), event.callback is Callback.LEFT
+            stop, leaving = stop_bounds(event), event.callback is Callback.LEFT
             for partition in pairs(member.assigned) if leaving else self.partitions_of(event):
                 stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
+        if (vacated := self._vacated(member, span)) is not None:
+            for partition in pairs(member.assigned):
+                stopped[partition] = min(stopped.get(partition, vacated), vacated, key=lambda bounds: bounds.latest_ms)
         return stopped, interrupted
+
+    def _vacated(self, member: Member, span: ReportSpan) -> TimeBounds | None:
+        """Return when a member stopped whose seat was handed over, as far as its gateway saw that."""
+        at_ms = self.seats.stopped_ms(member.member_id)
+        return None if at_ms is None or not span.covers(at_ms) else TimeBounds(0, at_ms, Evidence.GATEWAY)
 
     def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
@@ -209,7 +224,7 @@ class MemberReports:
                 and event.timestamp_ms >= generation.timestamp_ms - skew_ms
             ):
                 for partition in self.partitions_of(event) - (set() if dated else self._given_up(event, generation)):
-                    end = _end(event)
+                    end = end_bounds(event)
                     resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
@@ -259,15 +274,6 @@ class MemberReports:
                 yield event
 
 
-def _stop(event: MemberEvent) -> TimeBounds:
-    """Return when the member stopped, by this report."""
-    if event.evidence is not Evidence.GATEWAY:
-        return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
-    # The frame that asked the member to revoke is known if the member took a while to answer.
-    asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
-    return TimeBounds(event.asked_ms if asked else 0, event.timestamp_ms, Evidence.GATEWAY)
-
-
 def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
     """Whether the span's first generation was assigned once more.
 
@@ -278,11 +284,3 @@ def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
     if assigned.generation < 0:
         return assigned.timestamp_ms < span.in_time_ms - UNDATED_SKEW_MAX_MS
     return assigned.generation == span.first_generation
-
-
-def _end(event: MemberEvent) -> TimeBounds:
-    """Return when the member's assigned callback returned, by this report."""
-    if event.evidence is not Evidence.GATEWAY:
-        return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
-    fetched = event.timestamp_ms > event.started_ms
-    return TimeBounds(event.started_ms, event.timestamp_ms if fetched else FOREVER_MS, Evidence.GATEWAY)

@@ -1,4 +1,4 @@
-"""The consumers that occupy the seats of a group's members, after gateways handed seats over.
+"""The consumers that occupy the seats of a group's members, after gateways handed seats over, and those before.
 
 The coordinator keeps naming the consumer that joined first. A member gets an id that no member had before, so an entry
 is valid for as long as the group has a member with this id.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import replace
+from typing import NamedTuple
 
 from rebalance_agent.model.group import Member
 from rebalance_agent.model.reported.seat_event import Act, SeatEvent, SeatOccupant
@@ -24,19 +25,32 @@ TEXT_MAX = 256
 _VACATED = frozenset({Act.KEEP, Act.GIVE_UP})
 
 
+class _Stopped(NamedTuple):
+    """By when a former member's consumer had stopped (epoch ms, the gateway's clock); None if that is unknown."""
+
+    at_ms: int | None
+    revision: int
+    reported_ms: int
+
+
 class SeatOccupants:
     """Occupants by member id; None for a member whose consumer is gone. Times are by the observer's clock."""
 
     def __init__(self) -> None:
         """Start without reports."""
         self._occupants: OrderedDict[str, tuple[SeatOccupant | None, int]] = OrderedDict()
+        self._stopped: OrderedDict[str, _Stopped] = OrderedDict()
 
     def __len__(self) -> int:
         """The number of members with an entry."""
         return len(self._occupants)
 
     def take(self, event: SeatEvent, now_ms: int) -> bool:
-        """Process a gateway's event; return whether an entry changed."""
+        """Process a gateway's event; return whether anything changed."""
+        stopped = self._take_stop(event, now_ms)
+        return self._take_occupant(event, now_ms) or stopped
+
+    def _take_occupant(self, event: SeatEvent, now_ms: int) -> bool:
         names = event.member_id, event.client_id or "", event.host or ""
         vacated = event.act in _VACATED and event.carried_out
         if not event.member_id or max(map(len, names)) > TEXT_MAX or not (vacated or event.occupant):
@@ -49,6 +63,25 @@ class SeatOccupants:
         if len(self._occupants) > OCCUPANTS_MAX:
             self._occupants.popitem(last=False)
         return before is None or before[0] != after
+
+    def _take_stop(self, event: SeatEvent, now_ms: int) -> bool:
+        name, at_ms = event.former_member_id or "", event.stopped_ms
+        if event.act is not Act.HANDOVER or not event.carried_out or not name or len(name) > TEXT_MAX:
+            return False
+        if at_ms is not None and not 0 <= at_ms <= event.timestamp_ms:
+            return False
+        before = self._stopped.get(name, _Stopped(None, -1, 0))
+        if event.revision <= before.revision:
+            return False
+        self._stopped[name] = _Stopped(at_ms, event.revision, now_ms)
+        if len(self._stopped) > OCCUPANTS_MAX:
+            self._stopped.popitem(last=False)
+        return at_ms != before.at_ms
+
+    def stopped_ms(self, member_id: str) -> int | None:
+        """Return by when (epoch ms) the consumer of a member that lost its seat to a successor had stopped; or None."""
+        stopped = self._stopped.get(member_id)
+        return None if stopped is None else stopped.at_ms
 
     def of(self, member_id: str) -> SeatOccupant | None:
         """Return the occupant of a member's seat; None if the coordinator names the right one, or if it is unknown."""
@@ -68,7 +101,10 @@ class SeatOccupants:
         """Drop members that are neither among ``member_ids`` nor have an event since ``since_ms``."""
         kept = ((name, entry) for name, entry in self._occupants.items() if name in member_ids or entry[1] >= since_ms)
         self._occupants = OrderedDict(kept)
+        recent = ((name, entry) for name, entry in self._stopped.items() if entry.reported_ms >= since_ms)
+        self._stopped = OrderedDict(recent)
 
     def clear(self) -> None:
         """Drop all: the group is gone."""
         self._occupants.clear()
+        self._stopped.clear()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 
 __all__ = ["FAILING_MS", "MISSING_MS", "REMEMBERED_MS", "RolloutProgress"]
@@ -17,16 +19,27 @@ MISSING_MS = 2 * 60_000
 """Time (ms) after which a departed member without a successor is missing: most pods start and join within it."""
 
 
+class _Failure(NamedTuple):
+    """``at_ms`` is by the coordinator's clock, ``until_ms`` by the observer's."""
+
+    at_ms: int
+    until_ms: int
+
+
+_NEVER = _Failure(0, 0)
+
+
 class RolloutProgress:
     """The progress of a group's last rollout. Deadlines are by the observer's clock.
 
-    ``going_well``: members were replaced within `REMEMBERED_MS`, and nothing failed: within `FAILING_MS` no successor
-    departed and no generation was aborted, and no departed member has been missing for longer than `MISSING_MS`.
+    ``going_well``: members were replaced within `REMEMBERED_MS`, and nothing failed: within `FAILING_MS` no generation
+    was aborted, and no successor departed that was not replaced by a later version; and no departed member has been
+    missing for longer than `MISSING_MS`.
     """
 
     __slots__ = (
-        "_failed_ms",
-        "_failing_until_ms",
+        "_aborted",
+        "_failed",
         "_first",
         "_judged_ms",
         "_missing_from_ms",
@@ -39,8 +52,7 @@ class RolloutProgress:
         self.going_well = False
         self._first: SettledRebalance | None = None
         self._until_ms = 0
-        self._failed_ms = 0
-        self._failing_until_ms = 0
+        self._aborted = self._failed = _NEVER
         self._missing_from_ms: int | None = None
         self._judged_ms = 0
 
@@ -49,7 +61,7 @@ class RolloutProgress:
         """The next deadline of `pass_time`; None if nothing will change."""
         if self._first is None:
             return None
-        deadlines = (self._until_ms, self._failing_until_ms, self._missing_from_ms)
+        deadlines = (self._until_ms, self._aborted.until_ms, self._failed.until_ms, self._missing_from_ms)
         return min((due_ms for due_ms in deadlines if due_ms is not None and due_ms > self._judged_ms), default=None)
 
     def advance(self, first: SettledRebalance, now_ms: int) -> None:
@@ -57,9 +69,22 @@ class RolloutProgress:
         self._first, self._until_ms = first, now_ms + REMEMBERED_MS
         self.pass_time(now_ms)
 
+    def abort(self, at_ms: int, now_ms: int) -> None:
+        """Process a generation that had been aborted by ``at_ms`` (coordinator's clock).
+
+        It counts if that was after the rollout's start.
+        """
+        self._aborted = _Failure(at_ms, now_ms + FAILING_MS)
+        self.pass_time(now_ms)
+
     def fail(self, at_ms: int, now_ms: int) -> None:
-        """Process a failure at ``at_ms`` (coordinator's clock). It counts if it was after the rollout's start."""
-        self._failed_ms, self._failing_until_ms = at_ms, now_ms + FAILING_MS
+        """Process the departure of a successor at ``at_ms`` (coordinator's clock), which counts in the same way."""
+        self._failed = _Failure(at_ms, now_ms + FAILING_MS)
+        self.pass_time(now_ms)
+
+    def recover(self, now_ms: int) -> None:
+        """Process that a later version has replaced all departed successors: they did not fail."""
+        self._failed = _NEVER
         self.pass_time(now_ms)
 
     def count_members(self, members: int, departed_ms: int | None, at_ms: int, now_ms: int) -> None:
@@ -80,12 +105,16 @@ class RolloutProgress:
             self.clear()
             return
         missing = self._missing_from_ms is not None and now_ms >= self._missing_from_ms
-        failing = self._failed_ms >= first.started_ms and now_ms < self._failing_until_ms
+        failing = any(
+            failure.at_ms >= first.started_ms and now_ms < failure.until_ms for failure in (self._aborted, self._failed)
+        )
         self.going_well = not missing and not failing
 
     def set_back(self, by_ms: int) -> None:
-        """Shift the deadline of a failure: the observer's clock was set back by ``by_ms``."""
-        self._failing_until_ms -= by_ms
+        """Shift the deadlines of failures: the observer's clock was set back by ``by_ms``."""
+        self._aborted, self._failed = (
+            _Failure(failure.at_ms, failure.until_ms - by_ms) for failure in (self._aborted, self._failed)
+        )
 
     def clear(self) -> None:
         """Forget the rollout."""

@@ -9,7 +9,8 @@ rebalances from the first to the last one of its replacements, with their costs.
 for `QUIET_MS`, or after `LENGTH_MAX_MS`. 5. `rollout_progress` shows whether it goes well. Only then does it silence
 alerts.
 
-A member in a crash loop is replaced once: the departure of a recent successor does not count.
+A member in a crash loop is replaced once: the departure of a recent successor does not count, unless another version
+replaces it, as in a second deploy.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Rollouts:
         self._progress = RolloutProgress()
         self._replacements = Replacements()
         self._successors: dict[str, int] = {}
+        self._unreplaced: dict[str, int] = {}
         self._counted: list[Replacement] = []
         self._rebalances: list[SettledRebalance] = []
         self._current: CurrentRollout | None = None
@@ -85,22 +87,21 @@ class Rollouts:
         self._rebalances.append(rebalance)
         del self._rebalances[:-REBALANCES_MAX]
         paired = self._replacements.add_episode(rebalance, before, events, reported_by)
-        failed = not self._successors.keys().isdisjoint(paired.departed)
+        failed = self._successors.keys() & paired.departed
         counted = [replacement for replacement in paired.replacements if self._counts(replacement)]
         recognised = None
         if self._current is not None:
             self._extend(self._current, counted, events[-1], now_ms)
         else:
-            self._add_up(paired, counted, broken=failed or Trigger.MEMBER_FAILED in events[-1].causes)
+            self._add_up(paired, counted, broken=bool(failed) or Trigger.MEMBER_FAILED in events[-1].causes)
             recognised = self._recognise(events[-1], now_ms) if counted else None
-        if failed:
-            self._progress.fail(rebalance.at_ms, now_ms)
+        self._count_failures(failed, paired.replacements, rebalance.at_ms, now_ms)
         self._progress.count_members(len(events[-1].members), self._replacements.departed_ms, rebalance.at_ms, now_ms)
         return recognised
 
     def abort(self, at_ms: int, now_ms: int) -> None:
         """Process a generation that had been aborted by ``at_ms`` (coordinator's clock)."""
-        self._progress.fail(at_ms, now_ms)
+        self._progress.abort(at_ms, now_ms)
 
     def pass_time(self, now_ms: int) -> RolloutEvent | None:
         """Return the event of the rollout that has ended by ``now_ms``, if any."""
@@ -129,6 +130,19 @@ class Rollouts:
         if len(self._successors) < SUCCESSORS_MAX:
             self._successors[replacement.joined] = replacement.last.at_ms
         return not repeated or replacement.evidence.proof is Proof.NEW_VERSION
+
+    def _count_failures(self, departed: set[str], replacements: Iterable[Replacement], at_ms: int, now_ms: int) -> None:
+        """Process the successors that departed: a later deploy replaces them, too, and then they have not failed."""
+        waiting = {name: gone_ms for name, gone_ms in self._unreplaced.items() if gone_ms >= at_ms - PAIR_MS}
+        recovering = bool(waiting)
+        if len(waiting) + len(departed) <= SUCCESSORS_MAX:
+            waiting |= dict.fromkeys(departed, at_ms)
+        replaced = {each.gone for each in replacements if each.evidence.proof is Proof.NEW_VERSION}
+        self._unreplaced = {name: gone_ms for name, gone_ms in waiting.items() if name not in replaced}
+        if departed - replaced:
+            self._progress.fail(at_ms, now_ms)
+        elif recovering and not self._unreplaced:
+            self._progress.recover(now_ms)
 
     def _add_up(self, paired: Paired, counted: Sequence[Replacement], *, broken: bool) -> None:
         """Add replacements to those that may become a rollout, unless the series of restarts is ``broken``."""

@@ -180,5 +180,6 @@ def _with_stall(counters: Counters, closing: GenerationEvent, stall: Stall, basi
 def _grown(histogram: StallHistogram, closing: GenerationEvent, seconds: float) -> StallHistogram:
     bucket = bisect_left(STALL_BUCKETS, seconds)
     counts = tuple(count + (index == bucket) for index, count in enumerate(histogram.counts))
-    exemplars = {**histogram.exemplars, bucket: Exemplar(closing.event_id, seconds, closing.timestamp_ms)}
+    trace = closing.cluster_id, closing.group, closing.generation
+    exemplars = {**histogram.exemplars, bucket: Exemplar(closing.event_id, seconds, closing.timestamp_ms, trace)}
     return StallHistogram(counts, histogram.sum_seconds + seconds, exemplars)

@@ -12,7 +12,7 @@ from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, s
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import Level, lasting
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
-from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
+from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
@@ -26,7 +26,7 @@ from rebalance_agent.ui.sentences.group_detail import (
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.unsettled import unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, plural, printable, shortened, stalled_partitions_text
+from rebalance_agent.ui.words import escaped, printable, shortened, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -143,10 +143,8 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
         yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):
         yield note(f"{text}.")
-    if detail.copartition_breaks:
-        number = plural(detail.copartition_breaks, "partition number")
-        text = f"Co-partitioning is broken: {number} with different owners in different topics."
-        yield note(text, Level.WARNING.css)
+    if text := copartition_text(detail.summary):
+        yield note(f"{text[:1].upper() + text[1:]}.", Level.WARNING.css)
     for problem in lasting(detail.summary, FLAPPING_SHOWN):
         (text,) = problem.why
         yield note(f"{escaped(text[:1].upper() + text[1:])}.", problem.level.css)

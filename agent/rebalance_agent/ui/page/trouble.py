@@ -68,7 +68,7 @@ SKEW_RATIO_MAX = 1.5
 """Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members gets a warning."""
 
 SKEW_MEMBERS_MAX = 1
-"""Largest group (members) whose skew is ignored, since there is no one to share with."""
+"""Groups of up to this many members get no such warning: a single member has no other one to share with."""
 
 STALLED_SECONDS_MIN = 5.0
 """Shortest stall (seconds) in the last hour that counts as noticeable."""

@@ -1,4 +1,7 @@
-"""Rates the urgency of groups that lost all their members, and describes it in one sentence. Pure."""
+"""Describes groups without members, and gaps in the assignments of others, in one sentence each; rates their urgency.
+
+Pure. Gaps are partitions without an owner, and broken co-partitioning.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,18 @@ from enum import IntEnum
 
 from rebalance_agent.api.shapes import GroupSummary, LagSummary
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.ui.words import moment_to_second, plural, time_of_day
+from rebalance_agent.ui.words import moment_to_second, plural, time_of_day, unowned
 
-__all__ = ["EMPTY_SECONDS_MAX", "EMPTY_SECONDS_MIN", "GROWTH_MIN", "Urgency", "empty_text", "urgency"]
+__all__ = [
+    "EMPTY_SECONDS_MAX",
+    "EMPTY_SECONDS_MIN",
+    "GROWTH_MIN",
+    "Urgency",
+    "copartition_text",
+    "empty_text",
+    "gaps_text",
+    "urgency",
+]
 
 EMPTY_SECONDS_MIN = 300.0
 """Seconds after which an Empty group is critical: restarting a group takes less."""
@@ -63,7 +75,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
         members = plural(empty.members, "member")
         parts.append(f"its last member {one}" if empty.members == 1 else f"its last {members} {several}")
     if group.unassigned:
-        parts.append(f"{plural(group.unassigned, 'partition')} {'has' if group.unassigned == 1 else 'have'} no owner")
+        parts.append(unowned(group.unassigned))
     if lag := group.lag:
         parts.append(_lag_text(lag))
     return "; ".join(parts)
@@ -75,3 +87,23 @@ def _lag_text(lag: LagSummary) -> str:
         return "no lag"
     grows = round(lag.appended_per_second or 0)
     return f"lag is {lag.offsets:,} offsets" + (f" and grows by {grows:,}/s" if grows else "")
+
+
+def _unowned_text(group: GroupSummary) -> str:
+    """Return ``3 partitions have no owner``; empty if all have one, or if the group rebalances or has no members."""
+    if not group.unassigned or not group.members or group.running:
+        return ""
+    return unowned(group.unassigned)
+
+
+def copartition_text(group: GroupSummary) -> str:
+    """Return ``co-partitioning is broken: ...``; empty if it is not, or if the group is not in ``copartitioned``."""
+    if not group.copartition_breaks:
+        return ""
+    number = plural(group.copartition_breaks, "partition number")
+    return f"co-partitioning is broken: {number} with different owners in different topics"
+
+
+def gaps_text(group: GroupSummary) -> str:
+    """Return all gaps of the group's assignment in one line; empty if there is none."""
+    return "; ".join(filter(None, (_unowned_text(group), copartition_text(group))))

@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.model.episode import Basis, Evidence, Stall
+from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
@@ -30,6 +30,7 @@ from rebalance_agent.ui.words import (
     plural,
     printable,
     span,
+    unowned,
     wrapped,
 )
 
@@ -153,7 +154,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
         verb = "keeps" if len(closing.flapping) == 1 else "keep"
         yield f"{listed([printable(name) for name in closing.flapping])} {verb} leaving and rejoining."
     if closing.unassigned and closing.members:
-        yield f"{plural(closing.unassigned, 'partition')} {_has(closing.unassigned)} no owner."
+        yield f"{unowned(closing.unassigned)}."
     if not closing.members:
         yield "The group is Empty now: it has no active consumers."
 
@@ -200,11 +201,10 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     if member is None or (closing.slowest_seconds or 0) < SLOW_SECONDS_MIN:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
-    ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    # A gateway sees frames, not callbacks. A removed member's callback may end long after the wait for it.
-    seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
-    of_that = " of that" if ran <= (closing.slowest_seconds or 0) else ""
-    part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if seen else ""
+    ran = callbacks[0].ran_seconds if callbacks else None
+    # A removed member's callback may end long after the wait for it.
+    of_that = " of that" if (ran or 0) <= (closing.slowest_seconds or 0) else ""
+    part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if ran is not None else ""
     name, waited = rebalance.name(member), in_words(span(closing.slowest_lower_seconds, closing.slowest_seconds or 0))
     if all(member.member_id != other.member_id for other in closing.members):
         yield f"{name} was removed, after the others had waited {waited} for it{part}."
@@ -231,20 +231,21 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
     if stall.seconds == 0:
         yield "No partition was stalled."
         return
-    yield f"The longest stall of a partition was {_span(stall)}; in total {_total(stall)} stalled partition-seconds."
+    longest = _span(stall, rebalance.bounds_from)
+    yield f"The longest stall of a partition was {longest}; in total {_total(stall)} stalled partition-seconds."
     again = sum(report.reprocessed_records or 0 for report in rebalance.reports)
     if again:
         yield f"{plural(again, 'record')} had to be consumed again."
 
 
-def _span(stall: Stall) -> str:
+def _span(stall: Stall, bounds_from: str) -> str:
     lower = duration(stall.lower_seconds)
     if stall.basis is Basis.EXACT:
         return f"{lower} (measured by the members)"
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
     span = bounds_text(stall.lower_seconds, stall.seconds)
-    return f"{in_words(span)} (bounds from the coordinator's records and commits, since not all members report)"
+    return f"{in_words(span)} (bounds from {bounds_from}, since not all members report)"
 
 
 def _total(stall: Stall) -> str:
@@ -290,10 +291,6 @@ def _rollout(event: RolloutEvent) -> str:
 
 def _images(images: Sequence[str]) -> str:
     return listed([printable(image) for image in images], 3) if images else "an unknown image"
-
-
-def _has(number: int) -> str:
-    return "has" if number == 1 else "have"
 
 
 def _wrapped(heading: str, text: str) -> str:

@@ -9,7 +9,7 @@ from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, Reba
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
-from rebalance_agent.ui.sentences.empty_text import empty_text
+from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text
 from rebalance_agent.ui.sentences.group_stall import group_stall_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
 from rebalance_agent.ui.words import (
@@ -94,6 +94,8 @@ def headline(close_up: GroupCloseUp) -> str:
     ]
     if summary.skew_ratio is not None:
         facts.append(f"skew {summary.skew_ratio:.2f}")
+    if text := copartition_text(summary):
+        facts.append(text)
     if summary.host_spread and summary.host_spread.clustered_ratio:
         facts.append(one_host_text(summary.host_spread))
     totals = [

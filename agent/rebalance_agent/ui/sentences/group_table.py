@@ -11,7 +11,7 @@ from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.model.group import SETTLED, GroupState
 from rebalance_agent.tracking.patterns.group_stalls import Limit
-from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
+from rebalance_agent.ui.sentences.empty_text import empty_text, gaps_text, urgency
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.storms import is_storm, rebalances_lately
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
@@ -25,6 +25,7 @@ __all__ = [
     "group_rows",
     "groups_text",
     "matching",
+    "urgent_lines",
 ]
 
 
@@ -54,7 +55,7 @@ COLUMNS = (
 
 EMPTY_LINES_MAX = 3
 """Maximum groups without members that get a line above the table; the table itself has all of them, as its first
-rows."""
+rows. As many groups with gaps in their assignment get one."""
 
 _STATE = 1
 """Index of the column of states."""
@@ -81,7 +82,8 @@ _STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
-    ``empty``: a sentence about a group that recently lost all its members; otherwise empty. ``stall``: the highest
+    ``empty``: a sentence about a group that recently lost all its members; otherwise empty. ``gaps``: one about
+    partitions without an owner and about broken co-partitioning; otherwise empty. ``stall``: the highest
     limit that a stall of the group as a whole has reached. ``storm``: whether it rebalances repeatedly.
     """
 
@@ -91,6 +93,7 @@ class WatchRow:
     empty: str = ""
     stall: Limit | None = None
     storm: bool = False
+    gaps: str = ""
 
     @property
     def styles(self) -> tuple[str, ...]:
@@ -127,17 +130,27 @@ def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
 
 
 def groups_text(rows: Sequence[WatchRow]) -> str:
-    """The rows as aligned text, with headings; above it a line for each group that lost all its members lately."""
+    """The rows as aligned text, with headings; above it the lines of `urgent_lines`."""
     right = {index for index, column in enumerate(COLUMNS) if column.right}
     table = table_text([column.title.upper() for column in COLUMNS], [row.cells for row in rows], right)
-    return "\n".join([*empty_lines(rows), table])
+    return "\n".join([*urgent_lines(rows), table])
+
+
+def urgent_lines(rows: Sequence[WatchRow]) -> list[str]:
+    """Return lines about groups that lost all their members lately, and about gaps in the assignments of others."""
+    gaps = [f"{row.cells[0]}: {row.gaps}" for row in rows if row.gaps]
+    return [*empty_lines(rows), *_first(gaps, "with such assignments")]
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
     """Return a line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
-    empty = [f"{row.cells[0]}: {row.empty}" for row in rows if row.empty]
-    more = [f"and {len(empty) - EMPTY_LINES_MAX} more groups are Empty"] if len(empty) > EMPTY_LINES_MAX else []
-    return empty[:EMPTY_LINES_MAX] + more
+    return _first([f"{row.cells[0]}: {row.empty}" for row in rows if row.empty], "are Empty")
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    """Return the first `EMPTY_LINES_MAX` lines, and how many more groups there are."""
+    left_out = len(lines) - EMPTY_LINES_MAX
+    return [*lines[:EMPTY_LINES_MAX], *([f"and {left_out} more groups {what}"] if left_out > 0 else [])]
 
 
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
@@ -157,7 +170,8 @@ def _row(group: GroupSummary, now_ms: int) -> WatchRow:
     )
     empty = empty_text(group, now_ms) if urgency(group, now_ms) else ""
     stall = stall_limit(group, now_ms)
-    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None, empty, stall, storm)
+    running, gaps = group.running is not None, gaps_text(group)
+    return WatchRow(group.group, tuple(map(str, cells)), running, empty, stall, storm, gaps)
 
 
 def _storm(group: GroupSummary, now_ms: int) -> bool:

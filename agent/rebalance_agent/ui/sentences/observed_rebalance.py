@@ -9,6 +9,7 @@ from functools import cached_property
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.member_changes import MemberChanges, identity, member_changes
 from rebalance_agent.tracking.rebalance.slowness import REJOIN_SLACK_MS
+from rebalance_agent.ui.words import plural
 
 __all__ = ["ObservedRebalance"]
 
@@ -63,6 +64,13 @@ class ObservedRebalance:
     def name(self, member: MemberSnapshot) -> str:
         """Return the member's name for people."""
         return self.names[identity(member)]
+
+    @property
+    def bounds_from(self) -> str:
+        """What the bounds of its stall are based on."""
+        measured = sum(report.callback_seconds is not None for report in self.reports)
+        callbacks = f", and from {plural(measured, 'callback')} that clients measured" if measured else ""
+        return f"the coordinator's records and commits{callbacks}"
 
     def reports_of(self, member_id: str, callbacks: Iterable[Callback]) -> list[MemberEvent]:
         """Return the member's reports of ``callbacks``, the longest callback first."""

@@ -1,4 +1,4 @@
-"""Where the offsets topic may not be read, generations are known from gateways and instrumented consumers that lead."""
+"""Without permission to read the offsets topic, generations are known from gateways and instrumented leaders."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.traces.span import trace_id
 from support.observer.observing import beside, create_topic, events, eventually, members, observing
 from support.observer.sidecars import Sidecar, SilentSidecar
 from support.observer.views import member_event
@@ -35,7 +36,7 @@ def _openmetrics(watched):
 
 def _exemplars(watched, group):
     return {
-        sample.exemplar.labels["event_id"]
+        (sample.exemplar.labels["event_id"], sample.exemplar.labels["trace_id"])
         for family in _openmetrics(watched)
         if family.name == "kafka_rebalance_stall_seconds"
         for sample in family.samples
@@ -64,7 +65,8 @@ def test_every_event_reaches_kafka_the_file_and_the_webhook_and_exemplars_name_s
         assert in_file == webhook.taken
     in_topic = events(bootstrap, published, group=group)
     assert sorted(each["event_id"] for each in in_topic) == sorted(each["event_id"] for each in in_file)
-    assert named <= {each["event_id"] for each in in_file if each["kind"] == "generation" and each["closes_episode"]}
+    closing = [each for each in in_file if each["kind"] == "generation" and each["closes_episode"]]
+    assert named <= {(each["event_id"], trace_id(each["cluster_id"], group, each["generation"])) for each in closing}
 
 
 def test_a_read_only_observer_creates_no_topic_and_its_file_has_the_events(kafka, names, tmp_path):

@@ -1,4 +1,4 @@
-"""Ten thousand reconnects of living consumers: the gateway never takes one for dead."""
+"""Ten thousand reconnects of living consumers: the gateway never treats one as dead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quiet fleet: the series of its groups and of its cluster, and what the committed rules make of them.
+"""A quiet fleet: the series of its groups and of its cluster, and the alerts of the committed rules on them.
 
 The groups are replayed in shares, each in its own process and in one promtool, so that memory stays bounded.
 """

@@ -1,4 +1,4 @@
-"""What a broker refuses, measured on Kafka 4.3.0, and what else is said about a group's migration."""
+"""The migrations that a broker refuses, measured on Kafka 4.3.0, and the other findings on a group's migration."""
 
 from __future__ import annotations
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import math
 from contextlib import asynccontextmanager
 
 import pytest
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.pushing_member import PushingMember
+from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA
 from rebalance_agent.gateway.telemetry.push_error import PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import PUSH_BYTES_MAX
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
+from rebalance_agent.model.events import Callback
 from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 from support.observer.scrapes import families
 from support.telemetry.otlp import gauge, metrics_data
@@ -32,6 +36,16 @@ API_VERSIONS, GET, PUSH, LIST_OFFSETS = 18, 71, 72, 2
 INTERVAL_S = 15
 LATENCY = "org.apache.kafka.consumer.coordinator.rebalance.latency.max"
 PUSHED = metrics_data(gauge(LATENCY, 1500.0), gauge("org.apache.kafka.consumer.other", 1), group_id="orders")
+
+
+class Measured(NoGroups):
+    """Keeps what members pushed about their callbacks."""
+
+    def __init__(self):
+        self.taken = []
+
+    def pushed(self, member, maxima):
+        self.taken.append((member, maxima))
 
 
 class Members(NoGroups):
@@ -314,3 +328,23 @@ async def test_a_member_that_names_no_library_has_no_info():
     async with talking(groups=Members, version=2) as client:
         await asked(client, request(LIST_OFFSETS, 5, 1))
         assert list(families(client.gateway.telemetry.text())) == ["kafka_rebalance_member_client_poll_limit_seconds"]
+
+
+@pytest.mark.parametrize("static", [{}, {"group_instance_id": "static"}])
+def test_a_push_of_a_member_has_its_longest_callbacks_in_seconds(static):
+    longest = gauge(CALLBACK_MAXIMA[Callback.REVOKED], 1500.0), gauge(CALLBACK_MAXIMA[Callback.ASSIGNED], math.nan)
+
+    @run
+    async def check():
+        groups = Measured()
+        async with talking(software=JAVA, groups=lambda: groups) as client:
+            for names in ({}, {"group_id": "orders"}, {"group_member_id": "m1"}):
+                assert await pushed(client, metrics_data(*longest, **names, **static)) == NO_ERROR
+                client.clock.advance(INTERVAL_S * 1000)
+            assert groups.taken == [], "not a member, or a client that does not name it"
+            names = {"group_id": "orders", "group_member_id": "m1"}
+            assert await pushed(client, metrics_data(*longest, **names, **static)) == NO_ERROR
+            member = PushingMember("orders", "m1", static.get("group_instance_id"), client.asked.client_instance_id)
+            assert groups.taken == [(member, {Callback.REVOKED: 1.5})]
+
+    check()

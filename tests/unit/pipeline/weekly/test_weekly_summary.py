@@ -1,4 +1,4 @@
-"""The weekly page compares two weeks, and shows nothing about a week of which the tables have nothing."""
+"""The weekly page compares two weeks, and shows nothing about a week without data in the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients push goes to the collector of the environment, and a collector that fails costs nothing."""
+"""Clients' pushes go to the collector that the environment names, and a collector that fails costs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check` says which sources of generations are allowed, which one is used, and what each costs."""
+"""`check` reports which sources of generations are allowed, which one is used, and what each costs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When a sidecar says that the consumers that report to it are ready."""
+"""When a sidecar reports its consumers as ready."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_nothing_stood_still_where_every_partition_is_of_an_older_epoch():
 
 
 def without_epochs(records):
-    """As a broker before Kafka 4.4 writes them."""
+    """The records as brokers before Kafka 4.4 write them."""
     return [
         replace(each, value=replace(each.value, assigned_in={})) if each.kind is CurrentAssignment else each
         for each in records

@@ -6,7 +6,13 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.tracking.evidence.doubly_owned import GENERATIONS_MAX, KEPT_MS, REMOVED_MAX, UNREPORTED_MAX
+from rebalance_agent.tracking.evidence.doubly_owned import (
+    GENERATIONS_MAX,
+    KEPT_MS,
+    REMOVED_MAX,
+    REWRITTEN_MS,
+    UNREPORTED_MAX,
+)
 from support.tracker.epochs import current, fact, gone, joins, named, target
 from support.tracker.tracking import (
     T0,
@@ -173,6 +179,27 @@ def test_reports_of_a_gateway_are_not_counted():
 def test_records_that_were_written_before_the_observer_are_not_counted():
     assert doubly_owned(TWO[0], replace(TWO[1], live=False), *TWO[2:], replace(TAKEN, live=False), lost(75_000)) == 0
     assert doubly_owned(*TWO, replace(TAKEN, replayed=True), lost(75_000)) == 0
+
+
+@pytest.mark.parametrize("past", [False, True])
+def test_a_generation_from_before_the_observer_has_the_time_of_the_groups_last_change_of_state(past):
+    """Stable groups keep one generation for weeks; an observer that starts meanwhile reads its record and reports."""
+    rewritten = record(30_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=4_005, live=False)
+    told = [replace(each, past=past) for each in TWO[2:]]
+    seconds = doubly_owned(TWO[0], rewritten, *told, TAKEN, lost(75_000))
+    # It is at most as long as after the record itself; the record names a time at which members had the generation.
+    assert seconds == pytest.approx(2 * (14.982 + (4_005 - 4_000 - REWRITTEN_MS) / 1_000))
+    unnamed = replace(rewritten, value=replace(rewritten.value, current_state_timestamp_ms=-1))
+    assert doubly_owned(TWO[0], unnamed, *told, TAKEN, lost(75_000)) == 0
+
+
+def test_the_last_assigned_callback_is_known_however_old_it_is():
+    """A cooperative member's last report may be of a revocation, long before it is removed."""
+    partly = record(20_000, 2, member("a", (0,)), member("b", (1, 2, 3)))
+    gave_up = revoked("a", 19_000, 19_010, 1, (1,))
+    steps = [tick(at) for at in range(600_000, 3_000_000, 300_000)]
+    taken, late = record(3_000_000, 3, member("b", (0, 1, 2, 3))), lost(3_010_000, (0,), generation=2)
+    assert doubly_owned(*TWO, gave_up, partly, *steps, taken, late) == pytest.approx(10, abs=1)
 
 
 def test_after_missing_records_removed_members_are_no_second_owners():

@@ -31,6 +31,11 @@ def by_gateway(report, stop_seconds=None):
     return replace(report, event=replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=stop_seconds))
 
 
+def measured(report, seconds, revision=1):
+    """The same report once the client has pushed how long its callback took."""
+    return replace(report, event=replace(report.event, callback_seconds=seconds, revision=revision))
+
+
 def stall_of(*observations, known=TWO_EAGER):
     _, events = watch(*in_time(*known, *observations), tick(150_000), commits=False)
     return closing(events)[-1].stall
@@ -75,6 +80,57 @@ def test_a_commit_before_a_reported_assignment_shows_an_earlier_one():
     late = by_gateway(assigned("a", 99_000, 99_500, 2, ALL))
     stall = stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, committed(84_000, *ALL), late)
     assert (stall.lower_seconds, stall.seconds) == (2.9, 84.0 - WORKED)
+
+
+GROWN = (
+    listed(80_000),
+    listed(80_200, "g"),
+    listed(82_990, "g"),
+    record(83_000, 2, member("a", (0,)), member("b", (1,)), member("c", (2, 3)), joined=82_990),
+)
+"""c joins; a and b were asked to rejoin at 80.3 s."""
+
+REVOKED_BY_A = by_gateway(revoked("a", 82_900, 82_900, 1, (0, 1)), stop_seconds=2.6)
+REVOKED_BY_B = by_gateway(revoked("b", 82_980, 82_980, 1, (2, 3)), stop_seconds=2.68)
+ASSIGNED_TO = [by_gateway(assigned(name, 83_010, 84_500, 2, ALL)) for name in "abc"]
+
+
+def test_durations_that_clients_pushed_make_the_lower_bound_longer():
+    """b's callback took 1.5 s of the 2.68 s until it rejoined, and c's 1.2 s of the 1.49 s until it fetched."""
+    frames = [REVOKED_BY_A, REVOKED_BY_B, *ASSIGNED_TO]
+    bounds = stall_of(*GROWN, *frames)
+    assert (bounds.lower_seconds, bounds.seconds) == (0.11, 4.2)
+    stops = [measured(REVOKED_BY_A, 2.0), measured(REVOKED_BY_B, 1.5)]
+    tighter = stall_of(*GROWN, *frames, *stops, measured(ASSIGNED_TO[2], 1.2))
+    assert (tighter.basis, tighter.seconds) == (Basis.BOUND, bounds.seconds)
+    slack = 0.002
+    assert tighter.lower_seconds == pytest.approx((83.01 + 1.2 - slack) - (82.98 - 1.5 + slack))
+    assert tighter.partition_seconds < tighter.upper_partition_seconds == bounds.upper_partition_seconds
+
+
+def test_a_duration_without_a_fetch_bounds_the_end_from_below():
+    ends = [by_gateway(assigned(name, 83_010, 83_010, 2, ALL)) for name in "abc"]
+    frames = [REVOKED_BY_A, REVOKED_BY_B, *ends]
+    assert stall_of(*GROWN, *frames).seconds is None
+    stall = stall_of(*GROWN, *frames, measured(ends[2], 9.0))
+    assert (stall.seconds, stall.lower_seconds) == (None, pytest.approx(83.01 + 9.0 - 0.002 - 82.98))
+
+
+@pytest.mark.parametrize("seconds", [1e300, 86_400.0, 60.0])
+def test_a_duration_that_does_not_fit_the_frames_widens_no_bound(seconds):
+    frames = [REVOKED_BY_A, REVOKED_BY_B, *ASSIGNED_TO]
+    stall = stall_of(*GROWN, *frames, measured(REVOKED_BY_A, seconds), measured(ASSIGNED_TO[2], seconds))
+    assert 0 <= stall.lower_seconds <= stall.seconds == stall_of(*GROWN, *frames).seconds
+
+
+def test_only_a_revision_with_a_duration_replaces_a_report():
+    other = measured(REVOKED_BY_A, 2.0)
+    other = replace(other, event=replace(other.event, generation=0))
+    frames = [REVOKED_BY_A, REVOKED_BY_B, *ASSIGNED_TO]
+    for ignored in (other, measured(REVOKED_BY_A, None)):
+        assert stall_of(*GROWN, *frames, ignored) == stall_of(*GROWN, *frames)
+    twice = [measured(REVOKED_BY_B, 1.5), measured(REVOKED_BY_B, 2.5, revision=2)]
+    assert stall_of(*GROWN, *frames, *twice) == stall_of(*GROWN, *frames, twice[0])
 
 
 AGAIN = (by_gateway(revoked("b", 4_050, 4_050, 1, (2, 3))), by_gateway(assigned("b", 4_500, 4_510, 1, (2, 3))))

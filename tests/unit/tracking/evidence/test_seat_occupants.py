@@ -1,4 +1,4 @@
-"""Which consumer a member is served for, where a gateway handed over its seat and the coordinator names another one."""
+"""The consumer that has a member, if a gateway handed over its seat and the coordinator names another one."""
 
 from __future__ import annotations
 
@@ -132,6 +132,59 @@ def test_a_revision_of_the_same_act_is_no_change():
     seats = SeatOccupants()
     assert seats.take(TAKEN, 0)
     assert not seats.take(replace(TAKEN, outcome=ActOutcome.RIGHT, revision=1), 1)
+
+
+VACATED = replace(TAKEN, former_member_id="a", stopped_ms=T0 + 8_000)
+"""The process of the member a was killed at 8 s; at 20 s a successor took its seat."""
+
+
+def least(*observations):
+    """The stall of the handover at 20.1 s (lower bound, seconds), by its newest revision."""
+    _, events = watched(FIRST, *observations, tick(60_000))
+    return closing(events)[-1].stall.lower_seconds
+
+
+@pytest.mark.parametrize("order", [(reported(VACATED), SECOND), (SECOND, reported(VACATED, at=50_000))])
+def test_partitions_were_stalled_at_least_since_the_gateway_saw_that_the_former_consumer_was_gone(order):
+    assert least(*order) == pytest.approx(12.1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"former_member_id": "x"},
+        {"former_member_id": None},
+        {"stopped_ms": None},
+        {"stopped_ms": -1},
+        {"stopped_ms": T0 + 20_001},
+        {"stopped_ms": T0 - 60_000},
+        {"act": Act.KEEP},
+        {"outcome": ActOutcome.REFUSED},
+    ],
+)
+def test_without_a_possible_time_of_this_member_it_is_unknown_when_the_consumer_stopped(changes):
+    assert least(reported(replace(VACATED, **changes)), SECOND) == 0
+
+
+def test_a_consumer_that_turns_out_to_be_alive_had_not_stopped():
+    alive = replace(VACATED, stopped_ms=None, revision=1)
+    assert least(reported(VACATED), SECOND, reported(alive, at=21_000)) == 0
+    assert least(reported(alive), reported(VACATED), SECOND) == 0, "revisions may be swapped"
+
+
+def test_the_handover_of_a_group_whose_coordinator_names_the_successor_shows_when_its_consumer_stopped():
+    seats = SeatOccupants()
+    assert seats.take(replace(VACATED, client_id=None, host=None), 0)
+    assert (seats.stopped_ms("a"), seats.stopped_ms("b"), len(seats)) == (T0 + 8_000, None, 0)
+    seats.keep({"a"}, 1)
+    assert seats.stopped_ms("a") is None, "it is no member any more"
+
+
+def test_the_number_of_former_members_is_bounded():
+    seats = SeatOccupants()
+    for number in range(OCCUPANTS_MAX + 1):
+        seats.take(replace(VACATED, former_member_id=str(number)), number)
+    assert (seats.stopped_ms("0"), seats.stopped_ms("1")) == (None, T0 + 8_000)
 
 
 def test_the_number_of_members_is_bounded():

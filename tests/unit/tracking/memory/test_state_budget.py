@@ -35,7 +35,7 @@ def _reported(events, group):
 
 
 def _full(bytes_max=SIZE):
-    """A tracker whose budget the group "known" uses up, and hardly more."""
+    """A tracker whose budget is hardly more than the group "known" uses."""
     tracker = Tracker("c", state_bytes_max=bytes_max)
     feed(tracker, topics(0, t=200), record(0, 1, KNOWN, group="known"), commits=False)
     return tracker

@@ -1,4 +1,4 @@
-"""The bytes that a group's state counts for are at least those that it takes."""
+"""The estimated bytes of a group's state are at least those that it takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.tracker.tracking import T0, committed, feed, member, record, tick, 
 
 GROUPS = 10
 REST_MS = 900_000
-"""By then no episode can be revised."""
+"""A time after which no episode can be revised."""
 
 
 def _rebalance(tracker, number, at, members):

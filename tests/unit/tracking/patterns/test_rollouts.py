@@ -365,6 +365,61 @@ def test_a_rollout_is_not_complete_after_an_aborted_generation():
     assert (group.view.rollout_in_progress, group.view.rollout.closed) == (True, False)
 
 
+def in_progress_in_two_deploys(surge):
+    """Whether a rollout is in progress after each step of the second deploy, which follows the first one soon."""
+    third = [name.replace(TEMPLATES[0], "66d5c79b8f") for name in OLD]
+    group = Group(*OLD, client="{name}-1")
+    group.wait(5 * MINUTE)
+    seen = []
+    for before, after in ((OLD, NEW), (NEW, third)):
+        seen.clear()
+        for old, new in zip(before, after, strict=True):
+            group.step(30, come=[new] if surge else (), gone=() if surge else [old])
+            group.step(30, come=() if surge else [new], gone=[old] if surge else ())
+            group.wait(10)
+            seen.append(group.view.rollout_in_progress)
+    return seen, group
+
+
+@pytest.mark.parametrize("surge", [True, False])
+def test_a_second_deploy_that_replaces_the_successors_of_the_first_is_no_failure(surge):
+    seen, group = in_progress_in_two_deploys(surge)
+    assert seen == [True, True, True]
+    group.step(10, gone=[next(iter(group.there))])
+    group.wait(10)
+    assert not group.view.rollout_in_progress  # that one has no successor
+
+
+def test_a_second_deploy_does_not_hide_that_a_successor_of_the_first_failed():
+    names = [*OLD, "orders-7c9d8f6b5d-aaaaa"]
+    group = Group(*names, client="{name}-1")
+    group.wait(5 * MINUTE)
+    for old, new in zip(names, NEW, strict=False):
+        group.step(30, come=[new])
+        group.step(30, gone=[old])
+    group.step(10, gone=[NEW[0], NEW[1]])
+    group.step(30, come=[NEW[0].replace(TEMPLATES[1], "66d5c79b8f")])
+    group.wait(10)
+    assert not group.view.rollout_in_progress  # only one of the two was replaced
+    group.step(30, come=[NEW[1].replace(TEMPLATES[1], "66d5c79b8f")])
+    group.wait(10)
+    assert group.view.rollout_in_progress
+
+
+def test_a_second_deploy_does_not_hide_an_aborted_generation():
+    third = [name.replace(TEMPLATES[0], "66d5c79b8f") for name in OLD]
+    group = Group(*OLD, client="{name}-1")
+    group.wait(5 * MINUTE)
+    for old, new in zip(OLD, NEW, strict=True):
+        group.step(30, come=[new])
+        group.step(30, gone=[old])
+    group.abort()
+    group.step(10, gone=[NEW[0]])
+    group.step(20, come=[third[0]])
+    group.wait(10)
+    assert not group.view.rollout_in_progress
+
+
 def test_failures_before_the_rollout_do_not_count():
     group = Group(*FIVE)
     group.abort()

@@ -30,8 +30,8 @@ OPEN_MAX = 1_000
 TEXT_MAX = 200
 """Maximum characters of a name, since clients choose names."""
 
-_TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
-_FIELDS = (*_TEXTS, "generation", "held_seconds", "together")
+_TEXTS = ("member_id", "client_id", "host", "instance_id", "reason", "former_member_id")
+_FIELDS = (*_TEXTS, "generation", "stopped_ms", "held_seconds", "together")
 
 _NAMED_BY_COORDINATOR = ("client_id", "host")
 """The client id and host of the consumer that took a seat, in groups of KIP-848; in classic groups the coordinator
@@ -50,6 +50,7 @@ class ActEvents:
         self._sequence = self._left_out = self._emitted = 0
         self._since = float("-inf")
         self._open: OrderedDict[tuple[Act, str, str], SeatEvent] = OrderedDict()
+        self._handovers: OrderedDict[tuple[str, str], tuple[Act, str, str]] = OrderedDict()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, facts: Mapping[str, Any]) -> None:
         """Publish an act with the ``facts`` that have a field in events, or the outcome of an act published before."""
@@ -78,6 +79,10 @@ class ActEvents:
             sequence=self._sequence,
             **values,
         )
+        if event.former_member_id and event.stopped_ms is not None:
+            self._handovers[group, event.former_member_id] = key
+            if len(self._handovers) > OPEN_MAX:
+                self._handovers.popitem(last=False)
         self._publish(key, event)
 
     def spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
@@ -87,6 +92,14 @@ class ActEvents:
         if event is not None:
             seconds = round(partition_seconds, 3)
             self._publish(key, replace(event, partition_seconds_spared=seconds, revision=event.revision + 1))
+
+    def heard(self, group: str, member_id: str) -> None:
+        """Withdraw the time by which the consumer of a seat's former member had stopped, since it sends requests."""
+        if not self._handovers or (key := self._handovers.pop((group, member_id[:TEXT_MAX]), None)) is None:
+            return
+        event = self._open.get(key)
+        if event is not None:
+            self._publish(key, replace(event, stopped_ms=None, revision=event.revision + 1))
 
     def _publish(self, key: tuple[Act, str, str], event: SeatEvent) -> None:
         now = self._clock.monotonic()

@@ -77,6 +77,7 @@ class Vacancies:
 
     def heard(self, member_id: str) -> None:
         """Record that a client sends requests as this member, so that it was not killed."""
+        self._report.heard(self._group, member_id)
         stall = self._spared.alive(member_id)
         if stall is not None and not stall.heir:
             self._report.report(Act.GIVE_UP, ActOutcome.WRONG, self._group, member_id=member_id)

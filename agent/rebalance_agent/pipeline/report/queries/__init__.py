@@ -3,5 +3,5 @@
 - ``collect``: the report's data, with ``fleet_totals``, ``group_totals`` and ``detail_rows``.
 - ``report_columns``: columns and values that they share.
 
-Only here the report imports Spark. Not here: pictures and HTML.
+It is the only part of the report that imports Spark. Not here: pictures and HTML.
 """

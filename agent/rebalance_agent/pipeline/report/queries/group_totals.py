@@ -30,7 +30,7 @@ def group_rows(episodes: DataFrame, tables: DeltaTables, periods_in_all: int) ->
 def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
     """Return a row for each group, joined from its generations, its hours and its recommendation.
 
-    Its columns are the fields of `GroupRow` but ``costs``.
+    Its columns are the fields of `GroupRow` except ``costs``.
     """
     when = F.struct("completed_at", "generation")
     peopled = F.when(F.col("member_count") > 0, when)
@@ -51,9 +51,9 @@ def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
 
 
 def _advice(tables: DeltaTables) -> DataFrame:
-    """Return a row for each group with advice; what it saves is comparable with the recorded, lower bounds of stalls.
+    """Return a row for each group with advice; its savings are comparable with the recorded lower bounds of stalls.
 
-    Where the model predicts more stall than these, as between wide bounds, savings are smaller in the same ratio.
+    Where the model predicts more stall than these, for example between wide bounds, savings are reduced by that ratio.
     """
     recorded, modelled = F.col("recorded_stalled_partition_seconds"), F.col("modelled_stalled_partition_seconds")
     scale = F.max(F.when(modelled > recorded, recorded / modelled)).alias("scale")

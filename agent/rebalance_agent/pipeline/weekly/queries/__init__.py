@@ -4,5 +4,5 @@
   ``idle_time`` and ``week_members`` (flapping members, skew and waits near the rebalance timeout).
 - ``two_weeks``: parts of a table's time in both weeks.
 
-Only here the weekly page imports Spark. Not here: comparisons, pictures and HTML.
+It is the only part of the weekly page that imports Spark. Not here: comparisons, pictures and HTML.
 """

@@ -56,7 +56,7 @@ def collect_week(tables: DeltaTables, week: Week, made_at: dt.datetime) -> Weekl
 
 
 def _known(hours: DataFrame, week: Week) -> tuple[dt.datetime, dt.datetime]:
-    """Return the time of which there are hours: when the first one begins, and when the last one ends."""
+    """Return the time for which there are hours: when the first one begins, and when the last one ends."""
     ((first, last),) = collected(hours.agg(F.min("hour").alias("first"), F.max("hour").alias("last")), "first", "last")
     if first is None:
         raise PipelineError("there is no hour to report; run `rebalance-agent pipeline aggregate` first")

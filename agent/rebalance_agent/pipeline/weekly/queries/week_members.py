@@ -1,4 +1,4 @@
-"""Reads what a week shows about single members: which of them flap, and groups near a limit because of one."""
+"""Reads what a week shows about single members: those that flap, and groups that are near a limit because of one."""
 
 from __future__ import annotations
 

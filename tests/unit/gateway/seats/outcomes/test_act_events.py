@@ -154,6 +154,45 @@ def test_what_was_spared_is_published_for_a_member_with_a_long_id():
     assert sent.events[-1].partition_seconds_spared == 2.0
 
 
+@run
+async def test_a_handover_says_by_when_the_former_consumer_had_stopped():
+    gateway = SeatGateway(KEPT)
+    old = await member(gateway)
+    left_ms = gateway.clock.now_ms()
+    await old.leave()
+    await ended(old)
+    await gateway.advance(7.0)
+    await SeatClient(gateway, "next").enter()
+    (event,) = [event for event in gateway.events if event.act is Act.HANDOVER]
+    assert (event.former_member_id, event.stopped_ms) == (old.member_id, left_ms)
+    assert event.timestamp_ms == left_ms + 7_000
+    assert event_from_json(event_to_json(event)) == event
+
+
+def test_a_former_consumer_that_sends_requests_had_not_stopped():
+    sent = Published()
+    sent.report(member_id="new", former_member_id="old", stopped_ms=5)
+    sent.acts.heard("other group", "old")
+    sent.acts.heard("orders", "new")
+    assert len(sent.events) == 1
+    for _ in range(2):
+        sent.acts.heard("orders", "old")
+    assert [(event.revision, event.stopped_ms) for event in sent.events] == [(0, 5), (1, None)]
+    sent.report(outcome=ActOutcome.WRONG, member_id="new")
+    assert (sent.events[-1].revision, sent.events[-1].stopped_ms) == (2, None)
+
+
+@run
+async def test_a_request_of_the_former_member_withdraws_the_time():
+    gateway = SeatGateway(KEPT)
+    old = await member(gateway)
+    await old.leave()
+    await SeatClient(gateway, "next").enter()
+    await old.heartbeat()
+    handovers = [event for event in gateway.events if event.act is Act.HANDOVER]
+    assert [event.stopped_ms is None for event in handovers] == [False, True]
+
+
 # -- spared stalls ---------------------------------------------------------------------------------------------
 
 

@@ -101,7 +101,7 @@ LATE = (
         record(30_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=29_900),
     ),
 )
-"""Its second rebalance ends at 30 s, and brokers go away before anyone commits."""
+"""Its second rebalance ends at 30 s, and brokers become unavailable before any member commits."""
 
 
 def test_an_event_comes_again_with_both_bounds_when_commits_come_late():
@@ -123,7 +123,7 @@ def test_an_event_comes_again_before_later_rebalances_displace_it():
 
 
 def test_an_event_of_a_group_that_did_not_commit_before_is_not_looked_at_again():
-    """Else groups without records to process would be looked at for ten minutes after each rebalance."""
+    """Otherwise groups without records to process would be checked for ten minutes after each rebalance."""
     tracker, events = watch(*[each for each in LATE if not hasattr(each, "commits")], tick(46_000), commits=False)
     assert [event.stall.seconds for event in closing(events)] == [None, None]
     assert feed(tracker, committed(90_000, 0, 1, 2, 3), tick(500_000), commits=False) == []

@@ -15,7 +15,10 @@ from support.tracker.tracking import (
     committed,
     feed,
     in_time,
+    member,
+    record,
     tick,
+    topics,
 )
 
 WORK = [committed(at, 0, 1, 2, 3) for at in range(5_000, 80_000, 5_000)]
@@ -61,6 +64,21 @@ def test_the_latest_of_several_partitions_counts():
     for at_ms in (5_000, 9_000, 7_000):
         time.see(at_ms)
     assert time.worked_ms == 9_000 - CLOCKS_MS
+
+
+def test_a_static_member_that_returned_under_another_id_is_asked_about():
+    """Its seat may have been handed over: then the consumer that read is gone."""
+    tracker = Tracker("cluster", settle_ms=1_000)
+    a, b, again = (
+        member(name, parts, instance=name[0]) for name, parts in (("a", (0, 1)), ("b", (2, 3)), ("b2", (2, 3)))
+    )
+    generation = topics(0, t=4), record(4_000, 1, a, b, joined=3_990)
+    feed(tracker, *generation, *WORK, record(78_000, 1, a, again, joined=3_990), commits=False)
+    asked = questions_of(tracker)
+    assert {(each.partition, each.until_ms) for each in asked} == {(("t", 2), T0 + 75_000), (("t", 3), T0 + 75_000)}
+    feed(tracker, ReadsAppended(T0 + 79_000, dict.fromkeys(asked, T0 + 74_900)), commits=False)
+    stall = closing(feed(tracker, committed(79_500, 2), tick(150_000), commits=False))[-1].stall
+    assert stall.seconds == pytest.approx(79.5 - (74_900 - CLOCKS_MS) / 1_000)
 
 
 def test_a_member_that_leaves_a_consumer_group_is_asked_about():

@@ -1,0 +1,127 @@
+"""Finds the durations of one consumer's callbacks in what its client pushes about itself (KIP-714).
+
+A client pushes the maximum of its last callbacks, which may be of several rebalances. A maximum that rises from one
+push to the next was measured in between. If only one callback can have run in that time, it took exactly that long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.model.events import Callback, MemberEvent
+
+__all__ = ["RUNS_MAX", "CallbackTimes"]
+
+RUNS_MAX = 8
+"""Callbacks remembered of each kind; the oldest ones become one whose event is unknown."""
+
+ROUNDING_SECONDS = 0.001
+"""Clients measure whole milliseconds, and so do events: each may be off by less than one."""
+
+
+@dataclass(eq=False, slots=True)
+class _Run:
+    """A callback that ran between ``since`` and ``until`` (monotonic seconds), or did not run at all.
+
+    ``event_id``: that of the member event about it; empty if there is none. ``event``: the event once it is published.
+    """
+
+    since: float
+    until: float = math.inf
+    event_id: str = ""
+    event: MemberEvent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rise:
+    """A maximum of ``seconds`` that a callback reached after ``since`` and before ``until`` (monotonic seconds)."""
+
+    seconds: float
+    since: float
+    until: float
+
+
+class CallbackTimes:
+    """The callbacks of one consumer, and the maxima that its client pushes.
+
+    ``emit`` gets the event of a callback again, with its duration and a higher revision.
+    """
+
+    def __init__(self, clock: Clock, emit: Callable[[MemberEvent], None]) -> None:
+        """Start without callbacks and pushes."""
+        self._clock, self._emit = clock, emit
+        self._runs: dict[Callback, list[_Run]] = {Callback.REVOKED: [], Callback.ASSIGNED: []}
+        self._rises: dict[Callback, _Rise] = {}
+        self._maxima: Mapping[Callback, float] = {}
+        self._instance_id = ""
+        self._pushes = -math.inf, -math.inf
+        """Times of the last push and of the one before."""
+
+    def revoked(self, event: MemberEvent | None, seconds: float = math.inf) -> None:
+        """Record that a revoked callback may have run, in the last ``seconds``, and that no callback runs now."""
+        now = self._clock.monotonic()
+        self._add(Callback.REVOKED, _Run(now - seconds, now, event.event_id if event else "", event))
+        self._end_assigned(now)
+
+    def assigning(self, event: MemberEvent | None, seconds: float = 0.0) -> None:
+        """Record that the client got an assignment ``seconds`` ago: its assigned callback began then, or begins later.
+
+        ``event``: the event about it, which is not published yet; None if there is none.
+        """
+        self._add(Callback.ASSIGNED, _Run(self._clock.monotonic() - seconds, event_id=event.event_id if event else ""))
+
+    def assigned(self, event: MemberEvent) -> None:
+        """Record that the ``event`` about an assignment is published. If it has an end, the callback has returned."""
+        for run in self._runs[Callback.ASSIGNED]:
+            if run.event_id == event.event_id:
+                run.event = event
+        if event.timestamp_ms > event.started_ms:
+            self._end_assigned(self._clock.monotonic())
+
+    def pushed(self, instance_id: str, maxima: Mapping[Callback, float]) -> None:
+        """Process a push of the client's instance: the longest duration (seconds) of each kind of callback.
+
+        Kinds without a measured callback are absent. A client measures a push after the response to its push before.
+        """
+        now = self._clock.monotonic()
+        rises, self._rises = self._rises, {}
+        if instance_id == self._instance_id:
+            for callback, rise in rises.items():
+                self._attribute(callback, rise)
+            for callback in self._runs:
+                seconds = maxima.get(callback, -math.inf)
+                if seconds > self._maxima.get(callback, -math.inf):
+                    self._rises[callback] = _Rise(seconds, self._pushes[1], now)
+            self._pushes = now, self._pushes[0]
+        else:  # what it measured before is unknown
+            self._instance_id, self._pushes = instance_id, (now, -math.inf)
+        self._maxima = maxima
+
+    def _attribute(self, callback: Callback, rise: _Rise) -> None:
+        """Publish the duration of the only callback that can have caused this rise.
+
+        That is one push later, since the frame after a revoked callback may come after the push that includes it.
+        """
+        possible = [run for run in self._runs[callback] if run.since < rise.until and run.until > rise.since]
+        if len(possible) != 1:
+            return
+        (run,) = possible
+        event, longest = run.event, min(run.until, rise.until) - run.since
+        if event is None or event.callback_seconds is not None or rise.seconds > longest + ROUNDING_SECONDS:
+            return
+        run.event = replace(event, callback_seconds=rise.seconds, revision=event.revision + 1)
+        self._emit(run.event)
+
+    def _add(self, callback: Callback, run: _Run) -> None:
+        runs = self._runs[callback]
+        runs.append(run)
+        if len(runs) > RUNS_MAX:
+            first, second = runs[:2]
+            runs[:2] = [_Run(min(first.since, second.since), max(first.until, second.until))]
+
+    def _end_assigned(self, now: float) -> None:
+        for run in self._runs[Callback.ASSIGNED]:
+            run.until = min(run.until, now)

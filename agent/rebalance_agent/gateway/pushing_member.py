@@ -1,0 +1,36 @@
+"""The member of a group that pushes, by the attributes of its resource (KIP-714)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from rebalance_agent.model.events import Callback
+
+__all__ = ["IDENTITY", "Measured", "PushingMember", "pushing_member"]
+
+_GROUP, _MEMBER, _STATIC_MEMBER = "group_id", "group_member_id", "group_instance_id"
+
+IDENTITY = (_GROUP, _MEMBER, _STATIC_MEMBER)
+"""The attributes that name a member. librdkafka's name of the second one is another, but it pushes no callbacks."""
+
+
+class PushingMember(NamedTuple):
+    """A member, and the id of its client: another consumer of a static member has another one."""
+
+    group: str
+    member_id: str
+    instance_id: str | None
+    client_instance_id: str
+
+
+Measured = Callable[[PushingMember, Mapping[Callback, float]], None]
+"""Function that accepts a member, and the longest duration (seconds) of each kind of callback that it measured."""
+
+
+def pushing_member(attributes: Mapping[str, str], client_instance_id: str) -> PushingMember | None:
+    """Return the member with these attributes; None if the client is no member, or does not name it."""
+    group, member_id = attributes.get(_GROUP, ""), attributes.get(_MEMBER, "")
+    if not (group and member_id):
+        return None
+    return PushingMember(group, member_id, attributes.get(_STATIC_MEMBER), client_instance_id)
