@@ -31,7 +31,8 @@ class DescriptionRouter:
         value = described.value
         if value.state is GroupState.DEAD:
             self.drop_polled(value.group)
-            if isinstance(self._groups.get(value.group), DescribedState):
+            if isinstance(state := self._groups.get(value.group), DescribedState):
+                yield from state.end(described.answered_ms)
                 self._groups.forget(value.group)
         elif value.epochs is not None:
             yield from self._take_epochs(described)

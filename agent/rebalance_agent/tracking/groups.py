@@ -109,10 +109,11 @@ class GroupStates:
     def forget_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
         """Whether only descriptions show the group.
 
-        If leaders' frames were missed, its state from frames is dropped first.
+        If leaders' frames were missed, its state from frames is dropped first; likewise one from descriptions with
+        epochs, if these are refused now.
         """
         state = self._states.get(described.group)
-        if isinstance(state, ClassicState) and state.is_outdated(described, asked_ms):
+        if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms):
             self.forget(described.group)
             return True
         return not (state and state.known)

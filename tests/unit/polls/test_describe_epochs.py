@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.cluster.describing.epoch_describer import EpochListing, Place
+from rebalance_agent.cluster.describing.epoch_describer import EpochDescriptions, EpochListing, Place
 from rebalance_agent.cluster.name_filters import NameFilter
-from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.model.epoch_groups import DescribedEpochs
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.polls.describe_epochs import MOVING_MAX, EpochPoll
@@ -23,8 +23,13 @@ class FakeDescriber:
         self.complete = True
         self.listed = []
         self.described = []
+        self.refused = {}
+        self.error = None
+        self.closed = 0
 
     def list_groups(self, states=()):
+        if self.error:
+            raise self.error
         self.listed.append(states)
         names = [name for name, state in self.states.items() if not states or state in states]
         return EpochListing(dict.fromkeys(names, PLACE), self.complete)
@@ -32,11 +37,15 @@ class FakeDescriber:
     def describe(self, groups):
         self.described.append(sorted(groups))
         epochs = DescribedEpochs(1, 1, ())
-        return [
+        described = [
             DescribedGroup(name, self.states[name], GroupType.CONSUMER, "uniform", (), epochs)
             for name in groups
-            if name in self.states
+            if name in self.states and name not in self.refused
         ]
+        return EpochDescriptions(described, {name: why for name, why in self.refused.items() if name in groups})
+
+    def close(self):
+        self.closed += 1
 
 
 class Bench:
@@ -97,7 +106,7 @@ def test_only_reconciling_groups_are_described_again_until_they_have_settled(ben
     bench.polls.poll()
     bench.polls.again()
     idle_ms = bench.context.clock.now_ms()
-    bench.context.clock.advance(0.2)
+    bench.context.clock.advance(200)
     bench.put()
     bench.describer.states["b"] = RECONCILING
     bench.polls.again()
@@ -138,3 +147,59 @@ def test_a_login_that_cannot_be_used_is_reported_once(bench, caplog):
     polls.poll()
     assert len(caplog.records) == 1
     assert "ssl.key.pem" in caplog.text
+
+
+def test_a_refused_group_is_left_to_the_other_poll_and_the_reason_is_logged_once(bench, caplog):
+    bench.describer.states = {"a": STABLE, "b": RECONCILING}
+    bench.describer.refused = {"b": "error 29"}
+    for _ in range(2):
+        bench.polls.poll()
+        bench.polls.again()
+    assert (bench.polls.handles("a"), bench.polls.handles("b")) == (True, False)
+    assert [record.getMessage() for record in caplog.records] == [
+        "groups of the newer protocols are described without epochs: error 29"
+    ]
+    bench.describer.refused = {}
+    bench.polls.poll()
+    assert bench.polls.handles("b")
+
+
+def test_groups_are_left_to_the_other_poll_while_brokers_do_not_answer(bench, caplog):
+    bench.describer.states = {"a": STABLE}
+    bench.polls.poll()
+    bench.describer.error = ClusterError("broker 1: timed out")
+    bench.polls.poll()
+    assert not bench.polls.handles("a")
+    assert "broker 1: timed out" in caplog.text
+    bench.describer.error = None
+    bench.polls.poll()
+    assert not bench.polls.handles("a"), "it is not asked again at once"
+    bench.context.clock.advance(1_000)
+    bench.polls.poll()
+    assert bench.polls.handles("a")
+
+
+def test_failures_do_not_make_the_observer_unready(bench):
+    bench.describer.error = ClusterError("broker 1: timed out")
+    bench.polls.poll()
+    assert bench.context.health.made == []
+
+
+def test_a_group_without_an_answer_is_asked_for_again(bench):
+    bench.describer.states = {"a": RECONCILING}
+    bench.polls.poll()
+    states, bench.describer.states = bench.describer.states, {}
+    bench.polls.again()
+    bench.describer.states = states | {"a": STABLE}
+    bench.put()
+    bench.polls.again()
+    assert bench.put()["a"].value.state is STABLE
+
+
+def test_the_connections_are_closed_when_records_are_read_again(bench):
+    bench.describer.states = {"a": STABLE}
+    bench.polls.poll()
+    bench.needed = False
+    bench.polls.again()
+    bench.polls.again()
+    assert (bench.describer.closed, bench.polls.handles("a")) == (1, False)

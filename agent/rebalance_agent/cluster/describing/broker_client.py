@@ -5,76 +5,23 @@ The login is that of librdkafka's properties, translated as for consumers that u
 
 from __future__ import annotations
 
-import logging
-import struct
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.errors import ClusterError, InvalidInputError
 
-__all__ = ["RESPONSE_BYTES_MAX", "BrokerClient", "FrameRequest", "client_settings"]
+__all__ = ["RESPONSE_BYTES_MAX", "BrokerClient", "client_settings"]
 
 RESPONSE_BYTES_MAX = 64 << 20
 """Maximum size of a response: descriptions of a hundred groups with thousands of members."""
 
-_LENGTH = struct.Struct(">i")
-
-# kafka-python writes a line for each attempt to connect; failures are reported by the polls that they end.
-logging.getLogger("kafka").setLevel(logging.CRITICAL)
-
-
-class _Head(NamedTuple):
-    correlation_id: int
-
-
-class FrameRequest:
-    """A request as kafka-python's connections send it; ``encode`` returns the frame for a correlation id.
-
-    The response is the whole frame after its length, as bytes.
-    """
-
-    def __init__(self, key: int, version: int, encode: Callable[[int, str], bytes]) -> None:
-        """``encode`` is called with the correlation id and the client id."""
-        self.API_KEY, self.API_VERSION = self.api_key, self.api_version = key, version
-        self._encode, self.correlation_id, self._client_id = encode, 0, ""
-
-    @property
-    def header(self) -> FrameRequest:
-        """The request itself, which knows its correlation id and how to read the response."""
-        return self
-
-    def with_header(self, correlation_id: int, client_id: str) -> None:
-        """Store the ids of the header."""
-        self.correlation_id, self._client_id = correlation_id, client_id
-
-    def encode(self, *, framed: bool, header: bool) -> bytes:  # noqa: ARG002 - always with both
-        """Return the request with its length and header."""
-        frame = self._encode(self.correlation_id, self._client_id)
-        return _LENGTH.pack(len(frame)) + frame
-
-    def expect_response(self) -> bool:
-        """Whether the broker answers: always."""
-        return True
-
-    def get_response_class(self) -> type[FrameRequest]:
-        """Return the class that reads the response: this one."""
-        return FrameRequest
-
-    @staticmethod
-    def parse_header(frame: Any) -> _Head:  # noqa: ANN401 - kafka-python's buffer
-        """Read the correlation id, and leave the buffer at its beginning."""
-        head = _Head(*_LENGTH.unpack(frame.read(_LENGTH.size)))
-        frame.seek(0)
-        return head
-
-    @staticmethod
-    def decode(frame: Any) -> bytes:  # noqa: ANN401
-        """Return the whole response."""
-        return bytes(frame.read())
+RENEW_AFTER = 25
+"""Successive calls in which some brokers fail, before all connections are opened again: kafka-python keeps a refused
+login of one broker for as long as its connections last."""
 
 
 def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, Any]:
@@ -96,7 +43,6 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
         "client_id": properties.get("client.id", "rebalance-agent"),
         "request_timeout_ms": round(timeout * 1000),
         "socket_connection_setup_timeout_ms": round(timeout * 1000),
-        "max_in_flight_requests_per_connection": 100,
         "receive_message_max_bytes": RESPONSE_BYTES_MAX,
         **login,
     }
@@ -105,7 +51,8 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
 class BrokerClient:
     """Connections to all brokers of a cluster. Thread-safe: one call at a time; others wait.
 
-    Nothing runs between calls. After an error the connections are closed, and the next call opens new ones.
+    Nothing runs between calls. kafka-python opens a broken connection again, with back-off. If no broker answers, all
+    connections are closed, and the next call opens new ones.
     """
 
     def __init__(self, settings: Mapping[str, Any], timeout: float) -> None:
@@ -113,6 +60,7 @@ class BrokerClient:
         self._settings, self._timeout = settings, timeout
         self._lock = threading.Lock()
         self._manager: Any = None
+        self._failures = 0
         self._closing: weakref.finalize[..., BrokerClient] | None = None
 
     def nodes(self) -> list[int]:
@@ -137,7 +85,8 @@ class BrokerClient:
     def __call__(self, requests: Sequence[tuple[int, Any]]) -> list[Any]:
         """Send each request to the broker with its node id, and return the responses in the same order.
 
-        Requests are kafka-python's own or `FrameRequest`. The response of a broker that fails is None.
+        Requests are kafka-python's own or `FrameRequest`. In place of the response of a broker that fails is a
+        `ClusterError`.
 
         Raises:
             ClusterError: no broker answers.
@@ -146,13 +95,19 @@ class BrokerClient:
             return []
         with self._lock:
             manager = self._connected()
-            answers: list[Any]
-            answers, error = self._run(manager, _send_all(manager, requests))
-            if error is not None:
+            answers: list[Any] = self._run(manager, _send_all(manager, requests))
+            errors = [answer for answer in answers if isinstance(answer, ClusterError)]
+            self._failures = self._failures + 1 if errors else 0
+            if len(errors) == len(answers) or self._failures >= RENEW_AFTER:
                 self._close()
-                if all(answer is None for answer in answers):
-                    raise ClusterError(str(error))
+            if len(errors) == len(answers):
+                raise errors[0]
             return answers
+
+    def close(self) -> None:
+        """Close the connections. Another call would open new ones."""
+        with self._lock:
+            self._close()
 
     def _connected(self) -> Any:  # noqa: ANN401
         if self._manager is None:
@@ -179,19 +134,32 @@ class BrokerClient:
     def _close(self) -> None:
         if self._closing:
             self._closing()
-        self._manager = self._closing = None
+        self._manager, self._closing, self._failures = None, None, 0
 
 
-async def _send_all(manager: Any, requests: Sequence[tuple[int, Any]]) -> tuple[list[Any], Exception | None]:  # noqa: ANN401
-    sent = [manager.send(request, node_id=node) for node, request in requests]
-    answers, last = [], None
-    for future in sent:
-        try:
-            answers.append(await future)
-        except Exception as error:  # noqa: BLE001 - of kafka-python, for this broker
-            answers.append(None)
-            last = error
-    return answers, last
+async def _send_all(manager: Any, requests: Sequence[tuple[int, Any]]) -> list[Any]:  # noqa: ANN401
+    sent = [_send(manager, request, node) for node, request in requests]
+    return [await _answer(future, node) for future, (node, _) in zip(sent, requests, strict=True)]
+
+
+def _send(manager: Any, request: Any, node: int) -> Any:  # noqa: ANN401
+    try:
+        return manager.send(request, node_id=node)
+    except Exception as error:  # noqa: BLE001 - of kafka-python: this broker is unknown, or has refused the login
+        return _failed(error, node)
+
+
+async def _answer(future: Any, node: int) -> Any:  # noqa: ANN401
+    if isinstance(future, ClusterError):
+        return future
+    try:
+        return await future
+    except Exception as error:  # noqa: BLE001 - of kafka-python, for this broker
+        return _failed(error, node)
+
+
+def _failed(error: Exception, node: int) -> ClusterError:
+    return ClusterError(f"broker {node}: {error}")
 
 
 def _close(manager: Any, net: Any) -> None:  # noqa: ANN401

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, GROUP_ID_NOT_FOUND
 from rebalance_agent.model.epoch_groups import DescribedEpochs, DescribedMember
 from rebalance_agent.model.group import GroupState, GroupType, Member
 from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
@@ -13,7 +14,7 @@ from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.views import MemberLoad
 
-__all__ = ["described_epochs"]
+__all__ = ["described_epochs", "refusal"]
 
 _Sources = Mapping[str, tuple[str, ...]]
 """Subtopology -> the topics that its tasks read."""
@@ -33,6 +34,17 @@ def described_epochs(answer: Mapping[str, Any], group_type: GroupType) -> Descri
         tuple(_load(each.member) for each in members),
         DescribedEpochs(answer["group_epoch"], answer["assignment_epoch"], members),
     )
+
+
+def refusal(answer: Mapping[str, Any]) -> str | None:
+    """Why one group of a response is not described; None if it is, or if it does not exist or its coordinator moves."""
+    error, state = answer["error_code"], answer["group_state"]
+    if error in COORDINATOR_MOVED or error == GROUP_ID_NOT_FOUND:
+        return None
+    if error:
+        text = f": {answer['error_message']}" if answer["error_message"] else ""
+        return f"error {error}{text}"
+    return None if state in set(GroupState) else f"its state {state!r} is unknown here"
 
 
 def _id(described: DescribedMember) -> str:

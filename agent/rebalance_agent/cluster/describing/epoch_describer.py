@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from rebalance_agent.cluster.describing.broker_client import BrokerClient, FrameRequest
-from rebalance_agent.cluster.describing.epoch_answers import described_epochs
+from rebalance_agent.cluster.describing.broker_client import BrokerClient
+from rebalance_agent.cluster.describing.epoch_answers import described_epochs, refusal
+from rebalance_agent.cluster.describing.frame_request import FrameRequest
 from rebalance_agent.errors import ClusterError, DecodeError
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import CONSUMER_DESCRIBE
 from rebalance_agent.groupprotocol.requests.describe_api import DescribeApi
@@ -17,7 +18,7 @@ from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAM
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup
 
-__all__ = ["EpochDescriber", "EpochListing", "Place"]
+__all__ = ["EpochDescriber", "EpochDescriptions", "EpochListing", "Place"]
 
 _APIS: Mapping[GroupType, DescribeApi] = {
     GroupType.CONSUMER: CONSUMER_DESCRIBE,
@@ -44,6 +45,17 @@ class EpochListing:
 
     groups: Mapping[str, Place]
     complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EpochDescriptions:
+    """The ``groups`` that were described, and why others were not: ``refused``, group -> reason.
+
+    Groups that do not exist are in neither.
+    """
+
+    groups: Sequence[DescribedGroup]
+    refused: Mapping[str, str]
 
 
 class EpochDescriber:
@@ -76,45 +88,63 @@ class EpochDescriber:
         groups = {
             group.group_id: Place(GroupType(group.group_type), node)
             for node, answer in zip(nodes, answers, strict=True)
-            for group in (answer.groups if answer is not None and not answer.error_code else ())
+            for group in (answer.groups if _listed(answer) else ())
             if group.group_type in types
         }
-        return EpochListing(groups, complete=all(answer is not None and not answer.error_code for answer in answers))
+        return EpochListing(groups, complete=all(map(_listed, answers)))
 
-    def describe(self, groups: Mapping[str, Place]) -> list[DescribedGroup]:
-        """Return the descriptions of ``groups``; without groups that do not exist or cannot be described.
+    def describe(self, groups: Mapping[str, Place]) -> EpochDescriptions:
+        """Describe ``groups``.
 
         Raises:
-            ClusterError: no broker answers, or an answer cannot be read.
+            ClusterError: no broker answers.
         """
         by_place: dict[Place, list[str]] = {}
         for name, place in groups.items():
             by_place.setdefault(place, []).append(name)
-        asked = [
-            (place, api, version, names)
-            for place, names in by_place.items()
-            if (version := self._client.newest((api := _APIS[place.group_type]).key, api.versions)) is not None
-        ]
+        refused: dict[str, str] = {}
+        asked = []
+        for place, names in by_place.items():
+            api = _APIS[place.group_type]
+            version = self._client.newest(api.key, api.versions)
+            if version is None:
+                refused |= dict.fromkeys(names, f"the brokers have no {api.name} in a version that is known here")
+            else:
+                asked.append((place, api, version, names))
         answers = self._client(
             [
                 (place.node, FrameRequest(api.key, version, partial(_encode, api, version, names)))
                 for place, api, version, names in asked
             ]
         )
-        return [
-            described
-            for (place, api, version, _), frame in zip(asked, answers, strict=True)
-            for group in (() if frame is None else _decode(api, frame, version))
-            if (described := described_epochs(group, place.group_type))
-        ]
+        described: list[DescribedGroup] = []
+        for (place, api, version, names), frame in zip(asked, answers, strict=True):
+            some, reasons = _described(api, frame, version, place.group_type, set(names))
+            described += some
+            refused |= reasons
+        return EpochDescriptions(described, refused)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def _listed(answer: Any) -> bool:  # noqa: ANN401 - of kafka-python, or an error
+    return not isinstance(answer, ClusterError) and not answer.error_code
 
 
 def _encode(api: DescribeApi, version: int, names: Collection[str], correlation_id: int, client_id: str) -> bytes:
     return api.encode(correlation_id, client_id, list(names), version)
 
 
-def _decode(api: DescribeApi, frame: bytes, version: int) -> Iterable[Mapping[str, Any]]:
+def _described(
+    api: DescribeApi, frame: bytes | ClusterError, version: int, group_type: GroupType, names: set[str]
+) -> tuple[list[DescribedGroup], Mapping[str, str]]:
+    if isinstance(frame, ClusterError):
+        return [], dict.fromkeys(names, str(frame))
     try:
-        return api.decode(frame, version)
+        groups = [group for group in api.decode(frame, version) if group["group_id"] in names]
     except DecodeError as error:
-        raise ClusterError(f"describing groups: {error}") from None
+        return [], dict.fromkeys(names, str(error))
+    described = [described for group in groups if (described := described_epochs(group, group_type))]
+    return described, {group["group_id"]: reason for group in groups if (reason := refusal(group))}

@@ -201,6 +201,7 @@ class ClusterWatch:
         """Start; ``stack`` stops it: first the collectors that fill the inbox, then the core that empties it."""
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
+        stack.callback(self._epochs.close)
         stack.callback(self._context.inbox.close)
         for worker in self._workers:
             worker.start()

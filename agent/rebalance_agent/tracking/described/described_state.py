@@ -22,13 +22,16 @@ from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
 
-__all__ = ["DescribedState"]
+__all__ = ["OUTDATED_MS", "DescribedState"]
+
+OUTDATED_MS = 60_000
+"""The age (ms) from which descriptions without epochs replace one with epochs."""
 
 
 class DescribedState(TrackedGroup):
     """The state of one group. Times passed in are by the observer's clock.
 
-    ``gone``: the group is no longer listed.
+    ``gone``: the group is no longer listed. No event reports that: descriptions do not show when it was deleted.
     """
 
     def __init__(
@@ -64,10 +67,17 @@ class DescribedState(TrackedGroup):
         """Whether a change of ``topics`` affects the group: it subscribes to one."""
         return self.known and not topics.isdisjoint(subscribed_topics(self._snapshot()))
 
+    def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
+        """Whether the last description with epochs is old, if there is now one without (``described``)."""
+        return described.epochs is None and asked_ms - self._asked_ms > OUTDATED_MS
+
     def describe(self, described: GroupDescribed) -> Iterator[Event]:
         """Process a description with epochs; one that was requested before the last is ignored."""
         value, epochs = described.value, described.value.epochs
         if epochs is None or (self.known and described.at_ms < self._asked_ms):
+            return
+        if self.known and value == self._value:  # of most groups at most polls
+            self._asked_ms, self._answered_ms = described.at_ms, described.answered_ms
             return
         before, since_ms = self._epochs, self._asked_ms if self.known else described.absent_ms
         if before is not None and epochs.epoch < before.epoch:  # the group was deleted and created again
@@ -150,6 +160,11 @@ class DescribedState(TrackedGroup):
         """Whether static members returned under new ids, and nothing else changed."""
         diff = diff_generations(last, self._snapshot())
         return bool(diff.replaced) and not diff.joined and not diff.gone
+
+    def end(self, now_ms: int) -> Iterator[Event]:
+        """Settle the episodes of a group that is gone."""
+        self.gone = True
+        yield from self._episodes.flush(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Process a change of the cluster's topics."""

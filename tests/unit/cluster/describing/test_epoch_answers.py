@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from rebalance_agent.cluster.describing.broker_client import client_settings
-from rebalance_agent.cluster.describing.epoch_answers import described_epochs
+from rebalance_agent.cluster.describing.epoch_answers import described_epochs, refusal
 from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber, Place
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import CONSUMER_DESCRIBE
@@ -68,26 +69,56 @@ class FakeClient:
         return [self.answer for _ in requests]
 
 
+ORDERS = {"orders": Place(GroupType.CONSUMER, 2)}
+
+
 def test_groups_are_described_by_their_coordinators_in_the_newest_known_version():
     client = FakeClient(frame("ConsumerGroupDescribe", 1), 7)
-    described = EpochDescriber(client).describe({"orders": Place(GroupType.CONSUMER, 2)})
-    assert [each.group for each in described] == ["orders"]
+    answer = EpochDescriber(client).describe(ORDERS)
+    assert ([each.group for each in answer.groups], answer.refused) == (["orders"], {})
     assert client.sent == [(2, 69, 1)]
 
 
 def test_a_broker_without_the_api_is_not_asked():
     client = FakeClient(b"", -1)
-    assert EpochDescriber(client).describe({"orders": Place(GroupType.STREAMS, 2)}) == []
-    assert client.sent == []
+    answer = EpochDescriber(client).describe({"orders": Place(GroupType.STREAMS, 2)})
+    assert (answer.groups, client.sent) == ([], [])
+    assert "StreamsGroupDescribe" in answer.refused["orders"]
 
 
-def test_a_broker_that_does_not_answer_has_no_descriptions():
-    assert EpochDescriber(FakeClient(None, 1)).describe({"orders": Place(GroupType.CONSUMER, 2)}) == []
+@pytest.mark.parametrize(
+    ("answered", "reason"),
+    [
+        (ClusterError("broker 2: timed out"), "broker 2: timed out"),
+        (b"\0", r"ConsumerGroupDescribeResponse v1.*"),
+    ],
+)
+def test_a_broker_that_fails_or_cannot_be_read_refuses_its_groups(answered, reason):
+    answer = EpochDescriber(FakeClient(answered, 1)).describe(ORDERS)
+    assert answer.groups == []
+    assert re.match(reason, answer.refused["orders"])
 
 
-def test_an_unreadable_answer_is_an_error_of_the_cluster():
-    with pytest.raises(ClusterError, match="ConsumerGroupDescribeResponse v1"):
-        EpochDescriber(FakeClient(b"\0", 1)).describe({"orders": Place(GroupType.CONSUMER, 2)})
+def test_groups_that_were_not_asked_for_are_ignored():
+    answer = EpochDescriber(FakeClient(frame("ConsumerGroupDescribe", 1), 1)).describe(
+        {"other": Place(GroupType.CONSUMER, 2)}
+    )
+    assert (answer.groups, answer.refused) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "state", "reason"),
+    [
+        (0, None, "Stable", None),
+        (69, "Group orders not found.", "", None),
+        (16, None, "", None),
+        (30, None, "", "error 30"),
+        (29, "not authorized", "", "error 29: not authorized"),
+        (0, None, "Resting", "its state 'Resting' is unknown here"),
+    ],
+)
+def test_a_group_is_refused_for_a_reason_unless_it_is_gone_or_its_coordinator_moves(error, message, state, reason):
+    assert refusal({"error_code": error, "error_message": message, "group_state": state}) == reason
 
 
 def test_the_login_is_that_of_librdkafka():

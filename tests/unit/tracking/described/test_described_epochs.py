@@ -9,6 +9,7 @@ from rebalance_agent.model.epoch_groups import DescribedEpochs, DescribedMember,
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType, Member
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.tracking.described.described_state import OUTDATED_MS
 from rebalance_agent.tracking.observations import DescribedGroup, EpochRecord, GroupDescribed, Tick, TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad
@@ -162,6 +163,28 @@ def test_a_group_that_is_gone_has_no_view(described):
     gone = DescribedGroup(GROUP, GroupState.DEAD, GroupType.CONSUMER, None, ())
     described.tracker.observe(GroupDescribed(2_000, gone, 2_010))
     assert described.view is None
+
+
+def test_the_last_generation_of_a_group_that_is_gone_is_reported(described):
+    join(described)
+    gone = DescribedGroup(GROUP, GroupState.DEAD, GroupType.CONSUMER, None, ())
+    events = list(described.tracker.observe(GroupDescribed(2_700, gone, 2_710)))
+    assert [event.generation for event in events if isinstance(event, GenerationEvent)] == [4]
+
+
+def test_an_equal_description_changes_nothing_but_the_next_bounds(described):
+    version = described.view.version
+    described.describe(1_900, STABLE, 3, member("a", 3, 0, 1, 2, 3))
+    assert described.view.version == version
+    join(described)
+    assert described.settled(2_600)[4].phases.started_ms == 1_890
+
+
+@pytest.mark.parametrize(("later_ms", "source"), [(OUTDATED_MS, Source.DESCRIBE), (OUTDATED_MS + 1, Source.ADMIN)])
+def test_descriptions_without_epochs_replace_old_ones_with_epochs(described, later_ms, source):
+    plain = DescribedGroup(GROUP, STABLE, GroupType.CONSUMER, "uniform", ())
+    described.tracker.observe(GroupDescribed(990 + later_ms, plain))
+    assert described.view.source is source
 
 
 def test_an_older_description_is_ignored(described):
