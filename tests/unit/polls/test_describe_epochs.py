@@ -34,7 +34,10 @@ class FakeDescriber:
         names = [name for name, state in self.states.items() if not states or state in states]
         return EpochListing(dict.fromkeys(names, PLACE), self.complete)
 
-    def describe(self, groups):
+    def begin_round(self):
+        pass
+
+    def describe(self, groups, *, repeated=False):
         self.described.append(sorted(groups))
         epochs = DescribedEpochs(1, 1, ())
         described = [

@@ -8,6 +8,7 @@ DescribeGroups and OffsetFetch run in a separate process, because some of their 
 
 librdkafka has no requests for share and streams groups, and drops epochs and target assignments of consumer groups.
 
-- ``epoch_describer``: lists and describes these groups; ``epoch_answers``: the responses as plain values.
-- ``broker_client``: sends the requests over connections of kafka-python (``kafka``).
+- ``epoch_describer``: lists and describes these groups; ``epoch_answers``: the responses as plain values;
+  ``equal_answers``: responses that need not be decoded again.
+- ``broker_client``: sends the requests over connections of kafka-python (``kafka``); ``frame_request``: one of ours.
 """

@@ -9,6 +9,7 @@ from typing import Any
 
 from rebalance_agent.cluster.describing.broker_client import BrokerClient
 from rebalance_agent.cluster.describing.epoch_answers import described_epochs, refusal
+from rebalance_agent.cluster.describing.equal_answers import EqualAnswers
 from rebalance_agent.cluster.describing.frame_request import FrameRequest
 from rebalance_agent.errors import ClusterError, DecodeError
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import CONSUMER_DESCRIBE
@@ -59,11 +60,15 @@ class EpochDescriptions:
 
 
 class EpochDescriber:
-    """Asks the brokers of one cluster. Thread-safe. A call takes at most twice the client's timeout."""
+    """Asks the brokers of one cluster. Thread-safe, except for rounds.
+
+    A call takes at most twice the client's timeout.
+    """
 
     def __init__(self, client: BrokerClient) -> None:
         """``client``: connections to the brokers."""
         self._client = client
+        self._equal: EqualAnswers[EpochDescriptions] = EqualAnswers()
 
     def list_groups(self, states: Collection[GroupState] = ()) -> EpochListing:
         """List consumer, share and streams groups in any of ``states`` (empty: all).
@@ -93,8 +98,15 @@ class EpochDescriber:
         }
         return EpochListing(groups, complete=all(map(_listed, answers)))
 
-    def describe(self, groups: Mapping[str, Place]) -> EpochDescriptions:
+    def begin_round(self) -> None:
+        """Begin a round of `describe` with ``repeated``: requests that were not in the last round are forgotten."""
+        self._equal.begin_round()
+
+    def describe(self, groups: Mapping[str, Place], *, repeated: bool = False) -> EpochDescriptions:
         """Describe ``groups``.
+
+        ``repeated``: the same groups are described in every round, so equal responses lead to the same values, and are
+        decoded once. Only one thread may do so.
 
         Raises:
             ClusterError: no broker answers.
@@ -119,9 +131,13 @@ class EpochDescriber:
         )
         described: list[DescribedGroup] = []
         for (place, api, version, names), frame in zip(asked, answers, strict=True):
-            some, reasons = _described(api, frame, version, place.group_type, set(names))
-            described += some
-            refused |= reasons
+            key = place, version, tuple(names)
+            equal = self._equal.value(key, frame) if repeated and isinstance(frame, bytes) else None
+            answer = equal or _described(api, frame, version, place.group_type, set(names))
+            if repeated and not equal and isinstance(frame, bytes):
+                self._equal.add(key, frame, answer)
+            described += answer.groups
+            refused |= answer.refused
         return EpochDescriptions(described, refused)
 
     def close(self) -> None:
@@ -139,12 +155,12 @@ def _encode(api: DescribeApi, version: int, names: Collection[str], correlation_
 
 def _described(
     api: DescribeApi, frame: bytes | ClusterError, version: int, group_type: GroupType, names: set[str]
-) -> tuple[list[DescribedGroup], Mapping[str, str]]:
+) -> EpochDescriptions:
     if isinstance(frame, ClusterError):
-        return [], dict.fromkeys(names, str(frame))
+        return EpochDescriptions([], dict.fromkeys(names, str(frame)))
     try:
         groups = [group for group in api.decode(frame, version) if group["group_id"] in names]
     except DecodeError as error:
-        return [], dict.fromkeys(names, str(error))
+        return EpochDescriptions([], dict.fromkeys(names, str(error)))
     described = [described for group in groups if (described := described_epochs(group, group_type))]
-    return described, {group["group_id"]: reason for group in groups if (reason := refusal(group))}
+    return EpochDescriptions(described, {group["group_id"]: why for group in groups if (why := refusal(group))})

@@ -223,10 +223,11 @@ class DescribedState(TrackedGroup):
 def _may_have_completed(before: DescribedEpochs | None, settled: int, now: DescribedEpochs) -> bool:
     """Whether members may have reached an epoch between two descriptions, other than ``settled`` and the newest.
 
-    A member of both that has not reached such an epoch shows that it was never complete.
+    An epoch without a target assignment was never complete. Neither was one that a member of both descriptions has not
+    reached.
     """
     first = max(settled + 1, before.epoch if before else 1)
-    if first >= now.epoch:
+    if first > min(now.epoch - 1, now.target_epoch):
         return False
     ids = {each.member.member_id for each in (before.members if before else ())}
     return not any(0 <= each.epoch < first for each in now.members if each.member.member_id in ids)

@@ -106,6 +106,21 @@ def test_groups_that_were_not_asked_for_are_ignored():
     assert (answer.groups, answer.refused) == ([], {})
 
 
+def test_an_equal_response_is_decoded_once():
+    client = FakeClient(frame("ConsumerGroupDescribe", 1), 1)
+    describer = EpochDescriber(client)
+
+    def first():
+        describer.begin_round()
+        return describer.describe(ORDERS, repeated=True).groups[0]
+
+    before = first()
+    client.answer = b"\1\1\1\1" + client.answer[4:]  # another correlation id
+    assert first() is before
+    client.answer = client.answer.replace(b"Reconciling", b"Unreleasing")
+    assert describer.describe(ORDERS, repeated=True).refused, "a response that differs is decoded"
+
+
 @pytest.mark.parametrize(
     ("error", "message", "state", "reason"),
     [

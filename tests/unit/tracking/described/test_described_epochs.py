@@ -131,6 +131,13 @@ def test_an_epoch_that_was_replaced_before_all_reached_it_is_no_generation(descr
     assert (events[6].previous_generation, events[6].moved) == (3, 2), "a shows that 4 and 5 were never complete"
 
 
+def test_an_epoch_without_a_target_assignment_was_never_complete():
+    described = Described()
+    described.describe(2_000, RECONCILING, 2, member("a", 0), member("b", 0), target=0, absent_ms=1_800)
+    described.describe(2_200, STABLE, 2, member("a", 2, 0, 1), member("b", 2, 2, 3))
+    assert described.settled(2_200)[2].trigger is Trigger.GROUP_STARTED
+
+
 def test_after_epochs_that_may_have_been_complete_nothing_is_invented(described):
     described.describe(2_000, STABLE, 6, member("a", 6, 0, 1), member("b", 6, 2, 3))
     event = described.settled(2_000)[6]
