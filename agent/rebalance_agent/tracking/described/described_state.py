@@ -22,7 +22,10 @@ from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
 
-__all__ = ["OUTDATED_MS", "DescribedState"]
+__all__ = ["ALONE_EPOCH_MAX", "OUTDATED_MS", "DescribedState"]
+
+ALONE_EPOCH_MAX = 2
+"""The epoch up to which the only member of a new group never had another one beside it."""
 
 OUTDATED_MS = 60_000
 """The age (ms) from which descriptions without epochs replace one with epochs."""
@@ -226,8 +229,21 @@ def _may_have_completed(before: DescribedEpochs | None, settled: int, now: Descr
     An epoch without a target assignment was never complete. Neither was one that a member of both descriptions has not
     reached.
     """
+    if before is None and _has_just_begun(now):
+        return False
     first = max(settled + 1, before.epoch if before else 1)
     if first > min(now.epoch - 1, now.target_epoch):
         return False
     ids = {each.member.member_id for each in (before.members if before else ())}
     return not any(0 <= each.epoch < first for each in now.members if each.member.member_id in ids)
+
+
+def _has_just_begun(now: DescribedEpochs) -> bool:
+    """Whether a new group never had another assignment than that of its newest epoch.
+
+    From Kafka 4.3 on, a group begins with epoch 1 and no assignment, and its first member makes it 2 (KAFKA-20268);
+    before, its first member makes it 1. Each member that joins or leaves makes a new epoch, so a single member at epoch
+    2 has always been the only one.
+    """
+    unassigned = now.target_epoch <= 1 and all(each.target == {} for each in now.members)
+    return unassigned or (now.epoch <= ALONE_EPOCH_MAX and len(now.members) == 1)

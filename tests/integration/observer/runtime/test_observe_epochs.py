@@ -65,6 +65,8 @@ def shown(event):
 def test_generations_of_a_consumer_group_are_those_of_the_records(kafka, watched, stack):
     group, bootstrap = "epochs", kafka.bootstrap_servers
     eventually(lambda: watched.metric("rebalance_agent_degraded", mode="admin-only") == 1)
+    with members(bootstrap, "before", "t", 1, **CONSUMER):  # once it is shown, the absence of the other is known
+        eventually(lambda: watched.source("before") == "describe")
     with members(bootstrap, group, "t", 1, **CONSUMER):
         eventually(lambda: watched.metric("kafka_rebalance_partitions_unassigned", consumergroup=group) == 0)
         assert watched.source(group) == "describe"
@@ -86,5 +88,7 @@ def test_generations_of_a_consumer_group_are_those_of_the_records(kafka, watched
             "previous_generation"
         ):
             assert phases["started_ms"] - 50 <= true["started_ms"] <= phases["started_latest_ms"] + 50
+    first = min(seen)
+    assert seen[first]["trigger"] == truth[first]["trigger"] == "group_started"
     with_two = next(each for each in seen.values() if len(each["members"]) == 2)
     assert (with_two["trigger"], with_two["moved"]) == ("member_joined", 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rebalance_agent.model.episode import Basis, Evidence, Source, Trigger
@@ -150,6 +152,35 @@ def test_a_new_group_started(described):
     event = described.settled(2_000)[1]
     assert event.trigger is Trigger.GROUP_STARTED
     assert (event.phases.started_ms, event.phases.started_latest_ms) == (1_800, 2_000)
+
+
+def test_a_new_group_with_one_member_started_at_the_second_epoch():
+    described = Described()
+    described.describe(2_000, STABLE, 2, member("a", 2, 0, 1, 2, 3), absent_ms=1_800)
+    event = described.settled(2_000)[2]
+    assert (event.trigger, event.moved) == (Trigger.GROUP_STARTED, 0)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "members"),
+    [
+        (3, [member("a", 3, 0, 1, 2, 3)]),
+        (2, [member("a", 2, 0, 1), member("b", 2, 2, 3)]),
+    ],
+)
+def test_a_new_group_that_may_have_had_another_assignment_has_an_unknown_past(epoch, members):
+    described = Described()
+    described.describe(2_000, STABLE, epoch, *members, absent_ms=1_800)
+    event = described.settled(2_000)[epoch]
+    assert (event.trigger, event.moved) == (Trigger.UNKNOWN, None)
+
+
+def test_a_new_group_started_if_its_members_wait_for_the_first_assignment():
+    described = Described()
+    waiting = [replace(member(name, 1), target={}) for name in "ab"]
+    described.describe(2_000, RECONCILING, 3, *waiting, target=1, absent_ms=1_800)
+    described.describe(2_200, STABLE, 3, member("a", 3, 0, 1), member("b", 3, 2, 3))
+    assert described.settled(2_200)[3].trigger is Trigger.GROUP_STARTED
 
 
 def test_a_group_that_reconciles_when_it_is_first_seen_has_an_unknown_past():
