@@ -265,14 +265,14 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     names = [field["name"] for field in frame["fields"]]
     assert names == [
         *("Group", "Lost", "At most", "Availability", "Rebalances", "Main trigger", "Mean stall", "Slowest member"),
-        *("It took", "Running", "Other problem"),
+        *("Waited", "Running", "Other problem"),
     ]
     groups = [value["text"] for value in column(frame, "Group")]
     assert sorted(groups) == sorted(GROUPS)
     at = groups.index("orders-weighted")
     assert re.fullmatch(r"\d+\.\d mins", column(frame, "Lost")[at]["text"])
     assert column(frame, "Slowest member")[at]["text"] == "orders-90"
-    assert re.fullmatch(r"\d+\.\d s", column(frame, "It took")[at]["text"])
+    assert re.fullmatch(r"\d+\.\d s", column(frame, "Waited")[at]["text"])
     idle = groups.index("clicks-range")
     assert column(frame, "Other problem")[idle]["text"] in {"uneven", "idle members"}
     assert "no group is watched" not in json.dumps(frame), "an empty cell shows -"

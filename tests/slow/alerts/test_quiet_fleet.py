@@ -3,13 +3,15 @@
 No alert pages for that. Faults that are planted among them still fire in time, each as one notification. The fleets
 have the sizes of ``docs/alert-replays.md``, or those that ``REBALANCE_AGENT_FLEET`` names, for example
 ``day=34,week=50`` groups of each kind. ``REBALANCE_AGENT_GOLDEN=write`` writes ``alerts/replays/quiet_*.json``, and
-then ``make alerts`` the page.
+then ``make alerts`` the page. A week of 50 groups of each kind takes two hours on one core: with
+``REBALANCE_AGENT_FLEET_FOLDER=FOLDER``, an interrupted run continues if it is started again with the same code.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from alerts.values import load
@@ -29,6 +31,7 @@ pytestmark = [
 ]
 
 ASKED = dict(each.split("=") for each in os.environ.get("REBALANCE_AGENT_FLEET", "").split(",") if each)
+KEPT = os.environ.get("REBALANCE_AGENT_FLEET_FOLDER")
 SEVERITY = {name: values["severity"] for name, values in load().alerts.items()}
 
 
@@ -46,10 +49,11 @@ class Replay:
 
 @pytest.fixture(scope="module", params=["day", "week"])
 def replay(request, tmp_path_factory):
+    folder = Path(KEPT) if KEPT else tmp_path_factory.mktemp("fleet")
     name = request.param
     days, scrape = (1, 30) if name == "day" else (7, 60)
     fleet = QuietFleet(days, groups(name), scrape, faulty=name == "day")
-    return Replay(name, fleet, replayed(fleet, tmp_path_factory.mktemp("fleet")))
+    return Replay(name, fleet, replayed(fleet, folder / name))
 
 
 def test_normal_life_causes_no_page(replay):

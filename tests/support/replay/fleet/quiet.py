@@ -5,9 +5,10 @@ The groups are replayed in shares, each in its own process and in one promtool, 
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from rebalance_agent.testing.synthetic.synthetic_history import history
 from rebalance_agent.tracking.tracker import Tracker
 from support.replay.agent_faults import healthy
 from support.replay.fault import labelled, shown
-from support.replay.firing import firing
+from support.replay.firing import Span, firing
 from support.replay.fleet.described import DescribedOnly
 from support.replay.fleet.kinds import GATEWAY, KINDS, NIGHTLY, POLLED, plan_of
 from support.replay.fleet.planted import PLANTED
@@ -89,7 +90,11 @@ def kind_of(group):
 
 
 def replayed(fleet, folder, processes=None):
-    """The spans of all alerts that fire in the fleet, in the order of time."""
+    """The spans of all alerts that fire in the fleet, in the order of time.
+
+    Each share's spans are written into ``folder``. If they are there already, the share is not replayed again, so
+    ``folder`` must be of the same code.
+    """
     shares = [fleet.numbers[first : first + SHARE] for first in range(0, len(fleet.numbers), SHARE)]
     found = []
     with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=get_context("spawn")) as pool:
@@ -100,14 +105,20 @@ def replayed(fleet, folder, processes=None):
 
 def _fired(fleet, share, folder):
     own = Path(folder) / "-".join(map(str, share[0])).replace(" ", "-")
-    own.mkdir()
+    own.mkdir(parents=True, exist_ok=True)
+    kept = own / "spans.json"
+    if kept.exists():
+        found = json.loads(kept.read_text())
+        return [Span(alert, tuple(map(tuple, labels)), *times) for alert, labels, *times in found]
     series = notated(healthy(fleet.until, fleet.scrape), fleet)
     if share[0] == fleet.numbers[0]:
         for planted in fleet.planted:
             series |= notated(planted.series(fleet.scrape), fleet)
     for kind, number in share:
         series |= notated(group_series(fleet, kind, number), fleet)
-    return firing(series, own, until=fleet.until, scrape=fleet.scrape, evaluation=fleet.scrape)
+    spans = firing(series, own, until=fleet.until, scrape=fleet.scrape, evaluation=fleet.scrape)
+    kept.write_text(json.dumps([astuple(span) for span in spans]))
+    return spans
 
 
 def notated(series, fleet):
