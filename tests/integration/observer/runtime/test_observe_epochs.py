@@ -10,6 +10,7 @@ from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.kafka.rights import give
+from support.members.share_consumer import share_consumer
 from support.observer.observing import create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
@@ -92,3 +93,18 @@ def test_generations_of_a_consumer_group_are_those_of_the_records(kafka, watched
     assert seen[first]["trigger"] == truth[first]["trigger"] == "group_started"
     with_two = next(each for each in seen.values() if len(each["members"]) == 2)
     assert (with_two["trigger"], with_two["moved"]) == ("member_joined", 2)
+
+
+def test_a_share_group_is_described_with_its_epochs_and_members(kafka, watched):
+    group = "shared"
+    metric = lambda name, **labels: watched.metric(name, consumergroup=group, **labels)  # noqa: E731
+    with share_consumer(kafka, group, "t"):
+        eventually(lambda: metric("kafka_rebalance_members") == 1)
+        eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
+        assert watched.source(group) == "describe"
+        eventually(lambda: any(each["members"] for each in generations(kafka, EVENTS, group).values()))
+    eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1)
+    eventually(lambda: any(not each["members"] for each in generations(kafka, EVENTS, group).values()))
+    seen = generations(kafka, EVENTS, group)
+    eventually(lambda: seen.keys() <= generations(kafka, TRUTH, group).keys(), waiting_for="nothing is invented")
+    assert {(event["source"], event["group_type"]) for event in seen.values()} == {("describe", "share")}
