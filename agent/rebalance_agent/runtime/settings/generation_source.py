@@ -18,8 +18,8 @@ class GenerationSource(BaseSettings):
     source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
         "auto",
         description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
-        "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations; `auto`: "
-        "the log if it may be read, else frames. Groups without a generation are described",
+        "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations of classic "
+        "groups; `auto`: the log if it may be read, else frames. Groups without a generation are described",
     )
 
     replicas_group: ReplicasGroup = Field(
