@@ -8,10 +8,11 @@ from dataclasses import replace
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
+from rebalance_agent.tracking.described.described_state import DescribedState
+from rebalance_agent.tracking.described.polled_group import PolledGroup
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.groups import GroupStates, State
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
-from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.tracked_group import PendingDeletion
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -30,7 +31,7 @@ class RecordRouter:
         self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
             self._learn_offset(record)
-        state = self._groups.get(record.group)
+        state = self._state_of(record.group)
         if record.value is None and _is_deletion(record):
             self._context.state_budget.forgive(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
@@ -51,6 +52,14 @@ class RecordRouter:
             self._groups.forget(record.group)  # its view would show an older generation
         else:
             yield from self._take(state, record)
+
+    def _state_of(self, group: str) -> State | None:
+        """Return the group's state; one from descriptions is forgotten, since the topic can be read now."""
+        state = self._groups.get(group)
+        if not isinstance(state, DescribedState):
+            return state
+        self._groups.forget(group)
+        return None
 
     def _take(self, state: State, record: GroupRecord | EpochRecord) -> Iterator[Event]:
         """Pass a record to the state of its group."""
@@ -151,4 +160,4 @@ def _is_deletion(record: GroupRecord | EpochRecord) -> bool:
 def _events(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
     if isinstance(state, ClassicState):
         return state.record(record) if isinstance(record, GroupRecord) else ()
-    return state.record(record) if isinstance(record, EpochRecord) else ()
+    return state.record(record) if isinstance(state, EpochState) and isinstance(record, EpochRecord) else ()

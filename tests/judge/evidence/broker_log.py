@@ -14,6 +14,9 @@ JOINS = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state(?:.* new member id (\S+) and request)?"
 )
 EMPTY = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .*Group (\S+) with generation (\d+) is now empty")
+ASSIGNED = re.compile(
+    r"^(\d\d:\d\d:\d\d\.\d{3}) .*Assignment received from leader \S+ for group (\S+) for generation (\d+)"
+)
 NOT_WRITTEN = re.compile(r"Failed to write empty metadata for group (\S+): This is not the correct coordinator")
 REMOVED = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* Member (\S+) in group (\S+) has failed, removing it from the group")
 ADDED = re.compile(r" member with id (\S+) joins group ")
@@ -72,6 +75,16 @@ def emptied(texts, began_ms):
                 own[match[1]].pop()
         for group, rows in own.items():
             found.setdefault(group, []).extend(rows)
+    return {group: sorted(rows) for group, rows in found.items()}
+
+
+def assigned(texts, began_ms):
+    """Return [(at_ms, generation)] of the assignments that leaders sent, by group, in order."""
+    found = {}
+    for text in texts:
+        for line in text.splitlines():
+            if match := ASSIGNED.match(line):
+                found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
     return {group: sorted(rows) for group, rows in found.items()}
 
 

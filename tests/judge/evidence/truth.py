@@ -60,6 +60,8 @@ def _placed(span, history, joins, *, classic):
         # The old owner noticed later that a record had given its partition to another member.
         held = history.held_since(span.partition, span.client, since, every=classic)
         given = given if held is None else held
+    if given is None:
+        given = history.hidden_between(since, span.until)
     # A member of a group whose coordinator assigns may lose everything and get it back without a record.
     outside = not classic and given is None and not history.changed(since, span.until)
     nth = 0 if given is None else history.nth_given(span.partition, span.client, given)

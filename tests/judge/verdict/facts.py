@@ -22,10 +22,14 @@ class Coverage:
     twice: list = field(default_factory=list)
 
 
-def unreported(found, group):
-    """Return the times (ms) of the records of a group's generations that have no event."""
+def unreported(found, group, history, reported):
+    """Return the times (ms) of a group's generations that have no event; ``reported``: the group's events."""
+    numbers = {each.number for each in reported}
     return sorted(
-        at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"
+        [
+            *(at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"),
+            *(at for number, at in history.hidden.items() if number not in numbers),
+        ]
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from judge.evidence.broker_log import beginnings, cause_of, emptied, first_joins, removals
+from judge.evidence.broker_log import assigned, beginnings, cause_of, emptied, first_joins, removals
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
@@ -39,6 +39,9 @@ class Truth:
         for name, rows in emptied(texts, folder.run["began"]).items():
             for at_ms, number in rows if name in self.history else ():
                 self.history[name].add_empty(at_ms, number)
+        for name, rows in assigned(texts, folder.run["began"]).items():
+            for at_ms, number in rows if name in self.history else ():
+                self.history[name].add_assigned(at_ms, number)
         self.processes, self.spans, removed = {}, {}, removals(texts, folder.run["began"])
         for name, history in self.history.items():
             history.type = self.groups[name]["type"]
@@ -82,7 +85,8 @@ def _observer(name, folder, truth, without_brokers):
     facts = coverage(truth.history, events, late, without_brokers)
     for group, spans in truth.spans.items():
         reported = [each for each in events if each.group == group]
-        closed = episodes(reported, spans, folder.acts, group, unreported(facts, group))
+        without_event = unreported(facts, group, truth.history[group], reported)
+        closed = episodes(reported, spans, folder.acts, group, without_event)
         static = truth.groups[group]["static"]
         for each in closed:
             state = truth.history[group].state_at(each.reported.at_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -119,8 +120,8 @@ def test_partitions_of_an_unreported_generation_are_no_part_of_the_next_episode(
     assert [len(each.spans) for each in episodes(events, spans, (), "g")] == [0, 2]
     assert [len(each.spans) for each in episodes(events, spans, (), "g", [AT + 500])] == [0, 1]
     found = coverage({"g": Group(Fact("generation", 2, AT + 500, "0:2"))}, events, ())
-    assert unreported(found, "g") == [AT + 500]
-    assert unreported(found, "other") == []
+    assert unreported(found, "g", Group(), events) == [AT + 500]
+    assert unreported(found, "other", Group(), events) == []
 
 
 @pytest.mark.parametrize(
@@ -178,6 +179,7 @@ class Group:
     """A history with the parts that facts need."""
 
     type = "classic"
+    hidden = MappingProxyType({})
 
     def __init__(self, *facts):
         self.facts = facts

@@ -32,7 +32,7 @@ examples:
   curl -s localhost:29308/metrics | grep kafka_rebalance_
   curl -s localhost:29308/readyz
 
-permissions it uses: Read on Topic '__consumer_offsets' (without it groups are only polled: source="admin"); Describe
+permissions it uses: Read on Topic '__consumer_offsets' (without it classic groups are only polled); Describe
 on Group '*' and Topic '*'; Read, Write and, if they are missing, Create on its own topics. `rebalance-agent check`
 tests each permission, and prints the commands that grant missing permissions.
 

@@ -18,8 +18,9 @@ class GenerationSource(BaseSettings):
     source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
         "auto",
         description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
-        "and of instrumented consumers that lead their groups; `describe`, only DescribeGroups, which has no "
-        "generations; `auto`: the log if it may be read, else frames. Groups without a generation are described",
+        "and of instrumented consumers that lead their groups; `describe`, only descriptions of groups, which have no "
+        "generations of classic groups; `auto`: the log if it may be read, else frames. Groups without a generation "
+        "are described",
     )
 
     replicas_group: ReplicasGroup = Field(

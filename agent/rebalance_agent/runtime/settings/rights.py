@@ -67,7 +67,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             OFFSETS_TOPIC,
             ADMIN_ONLY,
             "the coordinator's own log: generations, assignments, moved partitions, end times",
-            'groups are only polled, source="admin": no generations, no aborted rebalances, no stalls',
+            'classic groups are only polled, source="admin": no generations, no aborted rebalances, no stalls',
         ),
         Right(
             "Describe",

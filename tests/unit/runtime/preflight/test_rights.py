@@ -192,7 +192,7 @@ def test_modes_begin_and_end_with_the_rights_and_are_logged_once():
         watch()
         watch()
         assert readiness.modes()["admin-only"].startswith(
-            "Read on Topic '__consumer_offsets' is missing: groups are only"
+            "Read on Topic '__consumer_offsets' is missing: classic groups are"
         )
         brokers.fails = True
         watch()
