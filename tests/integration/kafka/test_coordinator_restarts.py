@@ -92,8 +92,9 @@ def _closing(bootstrap):
 
 
 def _alone(closing, after_ms):
-    """The remaining member's events since then."""
-    return [event for event in closing if event["timestamp_ms"] > after_ms and len(event["members"]) == 1]
+    """The remaining member's events since then, with both bounds: a revision has the upper one if commits come late."""
+    since = [event for event in closing if event["timestamp_ms"] > after_ms and len(event["members"]) == 1]
+    return [event for event in since if "seconds" in event["stall"]]
 
 
 def _described(cluster):
