@@ -39,11 +39,9 @@ def beginnings(texts, began_ms):
     Lines have the time of the day only, in the machine's time zone; ``began_ms`` gives the day.
     """
     found = {}
-    for text in texts:
-        for line in text.splitlines():
-            if match := PREPARING.match(line):
-                at, group, generation, reason = match.groups()
-                found.setdefault(group, []).append((_moment(at, began_ms), int(generation), reason))
+    for match in _matches(PREPARING, texts):
+        at, group, generation, reason = match.groups()
+        found.setdefault(group, []).append((_moment(at, began_ms), int(generation), reason))
     return {group: sorted(rows) for group, rows in found.items()}
 
 
@@ -53,10 +51,9 @@ def first_joins(texts, began_ms):
     A client first requests a member id, and then joins with it. A client that does not join is no member.
     """
     found, added = {}, {name for text in texts for name in ADDED.findall(text)}
-    for text in texts:
-        for line in text.splitlines():
-            if (match := JOINS.match(line)) and (match[3] is None or match[3] in added):
-                found.setdefault(match[2], []).append(_moment(match[1], began_ms))
+    for match in _matches(JOINS, texts):
+        if match[3] is None or match[3] in added:
+            found.setdefault(match[2], []).append(_moment(match[1], began_ms))
     return {group: sorted(times) for group, times in found.items()}
 
 
@@ -81,10 +78,8 @@ def emptied(texts, began_ms):
 def assigned(texts, began_ms):
     """Return [(at_ms, generation)] of the assignments that leaders sent, by group, in order."""
     found = {}
-    for text in texts:
-        for line in text.splitlines():
-            if match := ASSIGNED.match(line):
-                found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
+    for match in _matches(ASSIGNED, texts):
+        found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
     return {group: sorted(rows) for group, rows in found.items()}
 
 
@@ -94,11 +89,14 @@ def removals(texts, began_ms):
     A broker that does not know yet that it is no longer the coordinator also removes members, without effect.
     """
     found = {}
-    for text in texts:
-        for line in text.splitlines():
-            if match := REMOVED.match(line):
-                found.setdefault(match[3], []).append((_moment(match[1], began_ms), match[2]))
+    for match in _matches(REMOVED, texts):
+        found.setdefault(match[3], []).append((_moment(match[1], began_ms), match[2]))
     return {group: sorted(rows) for group, rows in found.items()}
+
+
+def _matches(pattern, texts):
+    """Return the matches of ``pattern`` with the lines of ``texts``."""
+    return filter(None, (pattern.match(line) for text in texts for line in text.splitlines()))
 
 
 def _moment(at, began_ms):

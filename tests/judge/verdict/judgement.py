@@ -36,14 +36,13 @@ class Truth:
         seated = occupants(row for name in folder.run.get("observers", OBSERVERS) for row in folder.events(name))
         self.history = histories(folder.rows("records.ndjson"), folder.topics, decode, seated)
         self.history = {name: self.history[name] for name in self.groups if name in self.history}
-        for name, rows in emptied(texts, folder.run["began"]).items():
-            for at_ms, number in rows if name in self.history else ():
-                self.history[name].add_empty(at_ms, number)
-        for name, rows in assigned(texts, folder.run["began"]).items():
-            for at_ms, number in rows if name in self.history else ():
-                self.history[name].add_assigned(at_ms, number)
+        empty, given = (read(texts, folder.run["began"]) for read in (emptied, assigned))
         self.processes, self.spans, removed = {}, {}, removals(texts, folder.run["began"])
         for name, history in self.history.items():
+            for at_ms, number in empty.get(name, ()):
+                history.add_empty(at_ms, number)
+            for at_ms, number in given.get(name, ()):
+                history.add_assigned(at_ms, number)
             history.type = self.groups[name]["type"]
             self.processes[name] = processes_of(folder, name, history.removed(removed.get(name, ())))
             joins = [at for at, _, reason in self.log.get(name, ()) if reason.startswith(JOINED)] + first.get(name, [])

@@ -11,6 +11,7 @@ from judge.evidence.process import Process
 from judge.evidence.truth import true_spans
 from judge.verdict.episodes import episodes
 from judge.verdict.facts import Coverage, unreported
+from support.judge.callbacks import callback_lines
 from support.judge.episodes import reported
 
 LINE = (
@@ -38,12 +39,7 @@ def history():
 @pytest.fixture
 def spans(history):
     """The one member loses its partition at 2 s, and gets it back by generation 2."""
-    callbacks = ((600, "assigned"), (2_000, "lost"), (3_100, "assigned"))
-    lines = [
-        {"at": at, "what": what, "edge": edge, "partitions": ["t-0"]}
-        for at, what in callbacks
-        for edge in ("enter", "exit")
-    ]
+    lines = callback_lines([(600, "assigned", "t-0"), (2_000, "lost", "t-0"), (3_100, "assigned", "t-0")])
     return [span for span in true_spans([Process("a.1", "a", lines, [])], history, (), classic=True) if span.old]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, GROUP_ID_NOT_FOUND
 from rebalance_agent.model.epoch_groups import DescribedEpochs, DescribedMember
 from rebalance_agent.model.group import GroupState, GroupType, Member
-from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, existing_partitions, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import DescribedGroup
@@ -86,8 +86,7 @@ def _assigned(assignment: Mapping[str, Any], sources: _Sources) -> TopicPartitio
         pairs = (
             (topic["topic_name"], number) for topic in assignment["topic_partitions"] for number in topic["partitions"]
         )
-    by_topic = topic_partitions(pairs)
-    return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
+    return existing_partitions(topic_partitions(pairs))
 
 
 def _sources(topology: Mapping[str, Any] | None) -> _Sources:

@@ -6,33 +6,22 @@ Version 1 adds a description of the topology for people (KIP-1331), which is not
 from __future__ import annotations
 
 from rebalance_agent.groupprotocol.requests.describe_api import GROUP_HEAD, DescribeApi
-from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, INT64, STRING, UINT16, Array
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, INT64, STRING, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
+from rebalance_agent.groupprotocol.wire.streams_structs import INTERNAL_TOPICS, KEY_VALUES, TASKS, USER_ENDPOINT
 
 __all__ = ["STREAMS_DESCRIBE"]
-
-_PAIRS = Array(Struct(Field("key", STRING), Field("value", STRING)))
-
-_INTERNAL_TOPICS = Array(
-    Struct(
-        Field("name", STRING),
-        Field("partitions", INT32),
-        Field("replication_factor", INT16),
-        Field("topic_configs", _PAIRS),
-    )
-)
 
 _SUBTOPOLOGY = Struct(
     Field("subtopology_id", STRING),
     Field("source_topics", Array(STRING)),
     Field("repartition_sink_topics", Array(STRING)),
-    Field("state_changelog_topics", _INTERNAL_TOPICS),
-    Field("repartition_source_topics", _INTERNAL_TOPICS),
+    Field("state_changelog_topics", INTERNAL_TOPICS),
+    Field("repartition_source_topics", INTERNAL_TOPICS),
 )
 
-_TASKS = Array(Struct(Field("subtopology_id", STRING), Field("partitions", Array(INT32))))
 _TASK_OFFSETS = Array(Struct(Field("subtopology_id", STRING), Field("partition", INT32), Field("offset", INT64)))
-_ASSIGNMENT = Struct(Field("active_tasks", _TASKS), Field("standby_tasks", _TASKS), Field("warmup_tasks", _TASKS))
+_ASSIGNMENT = Struct(Field("active_tasks", TASKS), Field("standby_tasks", TASKS), Field("warmup_tasks", TASKS))
 
 _MEMBER = Struct(
     Field("member_id", STRING),
@@ -43,8 +32,8 @@ _MEMBER = Struct(
     Field("client_host", STRING),
     Field("topology_epoch", INT32),
     Field("process_id", STRING),
-    Field("user_endpoint", Struct(Field("host", STRING), Field("port", UINT16)), nullable_since=0),
-    Field("client_tags", _PAIRS),
+    Field("user_endpoint", USER_ENDPOINT, nullable_since=0),
+    Field("client_tags", KEY_VALUES),
     Field("task_offsets", _TASK_OFFSETS),
     Field("task_end_offsets", _TASK_OFFSETS),
     Field("assignment", _ASSIGNMENT),

@@ -135,7 +135,7 @@ class DescribedState(TrackedGroup):
             timestamp_ms=self._answered_ms,
             seen_ms=self._answered_ms,
             protocol=RebalanceProtocol.COOPERATIVE,
-            topics=self._context.topics.sizes_in(subscribed_topics(value), value),
+            topics=self._sizes(value),
             start=None if returned else started,
             joined_ms=None if returned else self._targeted_ms,
             returned=returned,
@@ -172,8 +172,7 @@ class DescribedState(TrackedGroup):
     def resize(self, now_ms: int) -> None:
         """Process a change of the cluster's topics."""
         self._change_base_view()
-        self._totals.set_partitions(sum(self._sizes(self._snapshot()).values()), now_ms)
-        self.history.version += 1
+        self._count(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do the work that is due by ``now_ms``."""

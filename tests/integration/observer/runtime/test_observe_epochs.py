@@ -6,28 +6,19 @@ from contextlib import ExitStack
 
 import pytest
 
-from rebalance_agent.runtime.settings.rights import agent_rights
-from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.testing import EmbeddedKafka, Listener
-from support.kafka.rights import give
+from support.kafka.hidden_offsets import EVENTS, TRUTH, beside_the_truth, generations, hidden_offsets
 from support.members.share_consumer import share_consumer
-from support.observer.observing import create_topic, events, eventually, members, observing
+from support.observer.observing import eventually, members
 
 pytestmark = pytest.mark.integration
 
-EVENTS, TRUTH = "rebalance-events", "truth"
-PASSWORD = "not-a-secret"
 SOON = {"describe_interval_seconds": 0.5, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
 CONSUMER = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 
 
 @pytest.fixture(scope="module")
 def kafka():
-    users = Listener.sasl("SCRAM-SHA-512", {"observer": PASSWORD})
-    with EmbeddedKafka(listeners={"USERS": users}, authorizer=True) as kafka:
-        create_topic(kafka.bootstrap_servers, "t", 4)
-        rights = [right for right in agent_rights(ObserverSettings()) if right.mode != "admin-only"]
-        give(kafka, "User:observer", rights)
+    with hidden_offsets("SCRAM-SHA-512") as kafka:
         yield kafka
 
 
@@ -39,22 +30,7 @@ def stack():
 
 @pytest.fixture
 def watched(kafka, stack):
-    """An observer that may not read the offsets topic, beside one that may and writes its events to `TRUTH`."""
-    login = {
-        "bootstrap.servers": kafka.address("USERS"),
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "SCRAM-SHA-512",
-        "sasl.username": "observer",
-        "sasl.password": PASSWORD,
-    }
-    stack.enter_context(observing(kafka.bootstrap_servers, events_topic=TRUTH, **SOON))
-    return stack.enter_context(observing(None, kafka=login, events_topic=EVENTS, **SOON))
-
-
-def generations(kafka, topic, group):
-    """Generation -> its event; the last one if it was published again."""
-    kept = [event for event in events(kafka.bootstrap_servers, topic, group=group) if event["kind"] == "generation"]
-    return {event["generation"]: event for event in kept}
+    return stack.enter_context(beside_the_truth(kafka, "SCRAM-SHA-512", **SOON))
 
 
 def shown(event):
