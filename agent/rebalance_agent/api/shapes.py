@@ -89,7 +89,7 @@ class HostSpreadSummary:
     """The spread of the partitions of a group's topics over hosts."""
 
     topics: Annotated[int, "topics that could be on several hosts"]
-    on_one_host: Annotated[int, "how many of them are wholly on one host"]
+    on_one_host: Annotated[int, "how many of them are entirely on one host"]
     hosts: Annotated[int, "hosts that could own some of them"]
     ratio: Annotated[float, "mean over these topics of hosts / possible hosts; 1 is best"]
     clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 where a random distribution could explain it"]

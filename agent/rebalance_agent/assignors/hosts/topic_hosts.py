@@ -1,6 +1,6 @@
 """Counts the hosts of each topic's partitions, and computes whether a random distribution could explain them. Pure.
 
-A topic can be wholly on one host by chance, and in a group with few topics all of them can. So the number of such
+A topic can be entirely on one host by chance, and in a group with few topics all of them can. So the number of such
 topics is compared with the result of a random distribution over the same hosts.
 """
 
@@ -38,12 +38,12 @@ class HostSpread:
 
     @property
     def one_host_ratio(self) -> float:
-        """The share of topics that are wholly on one host, by chance or not."""
+        """The share of topics that are entirely on one host, by chance or not."""
         return self.on_one_host / self.topics
 
     @property
     def clustered(self) -> int:
-        """The number of topics that are wholly on one host; 0 if a random distribution could explain it."""
+        """The number of topics that are entirely on one host; 0 if a random distribution could explain it."""
         return self.on_one_host if self.chance <= CHANCE_MAX else 0
 
     @property
