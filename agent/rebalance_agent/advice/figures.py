@@ -42,7 +42,7 @@ class Figures:
     """Sums over rebalances: ``generations`` were measured for skew and imbalance, ``stalls`` of them have known stalls.
 
     ``spreads``: rebalances with topics that could be on several hosts; ``clustered_sum``: the sum of their shares of
-    topics that are wholly on one.
+    topics that are entirely on one host.
     ``avoided``: rebalances that static membership would have avoided; ``avoided_partition_seconds``: their stalls;
     ``waited_partition_seconds``: how long partitions would have waited for their members instead.
     """

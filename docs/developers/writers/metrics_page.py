@@ -62,11 +62,12 @@ with a value. If several Prometheus servers scrape an observer, only one of them
 [glossary](glossary.md) explains terms such as *episode* and *bound*.
 
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
-Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
-(members with equal labels share a series: the maximum of their values, and how many they are; further pairs are folded
-into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if they report. With
-`max_topic_series`, so many topics, and all others together, have two each. Groups in `lag_groups` or `copartitioned`
-have up to three more series, and so do groups with a baseline from the [pipeline](pipeline-tables.md#baselines).
+Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host (members with
+equal labels share series with the maximum of their values and with their number; further pairs are folded into
+`client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if they report. If
+`max_topic_series` is set, that many topics have two series each, and all other topics together have two more. Groups in
+`lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from the
+[pipeline](pipeline-tables.md#baselines).
 
 [Consumer lag](reference/observer.md#consumer-lag) of the groups in `lag_groups` is not included:
 {GROUP_LAG_SERIES} series per group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS})
