@@ -46,7 +46,8 @@ STALLS = Panel(
     "How long was the longest stall of a partition, and is that normal at this hour? Each point is the mean over the "
     "rebalances since the previous point. exact: measured by members; bound: the lower bound; at most: the upper "
     "bound, over all rebalances that have one. normal: the group's baseline of lower bounds, from the pipeline. whole "
-    "group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached this limit.",
+    "group: seconds for which at least half of the partitions were stalled, in stalls that reached this limit "
+    "(setting stall_limits).",
     (
         Query(mean_of(STALL, ONE_GROUP, "basis"), "mean, {{basis}}"),
         Query(mean_of(STALL_UPPER, ONE_GROUP), "mean, at most"),
