@@ -39,7 +39,7 @@ minutes, so that several are active at the same time. Each fires its alert once,
 causes at most one page or ticket at any time."""
 
 _WHY = {
-    "KafkaGroupEagerLargeGroup": "autoscaling grows a group that uses `range` to 20 members.",
+    "KafkaGroupEagerLargeGroup": "autoscaling enlarges a group that uses `range` to 20 members.",
     "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
     "KafkaGroupRebalanceStorm": """a deploy with two rebalances per member coincides with a scaling step, a node drain
   or a broker restart within 15 minutes. It is not sent if the deploy is detected.""",
