@@ -186,7 +186,8 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds for which removed members held partitions that others owned, if members report"
+        float | None, "seconds that removed members held partitions that others owned, summed over partitions, if "
+        "members report"
     ]
 
 
@@ -214,7 +215,7 @@ class GroupDetail:
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_assignor_wait_seconds: Annotated[float | None, "longest time for which the assignment was out of date"]
+    last_assignor_wait_seconds: Annotated[float | None, "longest time that the assignment was out of date"]
     last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
@@ -243,7 +244,7 @@ class GenerationStep:
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
-    assignor_wait_seconds: Annotated[float | None, "time for which the coordinator's assignment was out of date"]
+    assignor_wait_seconds: Annotated[float | None, "time that the coordinator's assignment was out of date"]
     reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
 
 

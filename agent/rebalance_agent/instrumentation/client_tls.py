@@ -39,7 +39,8 @@ def client_context(
 ) -> ssl.SSLContext:
     """Return a context from PEM files.
 
-    ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS ``certificate`` is presented, with its unencrypted ``key`` (not set: in the same file).
+    ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS
+    ``certificate`` is presented, with its unencrypted ``key`` (not set: in the same file).
 
     Raises:
         InvalidInputError: naming the file that cannot be used, or is missing.

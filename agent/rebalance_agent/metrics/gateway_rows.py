@@ -255,7 +255,7 @@ GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
+    "Time that seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
     "caused.",
     "seconds",
     {"mode": SEAT_MODES},
@@ -264,7 +264,7 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which newcomers waited, or in mode observe would have waited, for the next multiple of "
+    "Time that newcomers waited, or in mode observe would have waited, for the next multiple of "
     "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
     "seconds",
     {"mode": SEAT_MODES},

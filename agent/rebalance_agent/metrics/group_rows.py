@@ -188,7 +188,7 @@ GROUP_STALLED_SECONDS = GroupMetric(
     "kafka_rebalance_group_stalled_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Time for which a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
+    "Time that a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
     "lasted as long as the limit of this severity (default: 30 s, 90 s). A stall is added when it reaches the limit, "
     "and grows while it lasts. The setting stall_limits has the share and the limits.",
     (*GROUP_LABEL, "limit"),
@@ -275,8 +275,8 @@ EXPELLED = counter(
 )
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
-    "Seconds in which a member that the coordinator had removed still held partitions that others owned (lower bound), "
-    "summed over partitions; counted when the member reports that it gave them up. Absent until members report.",
+    "Seconds during which a member that the coordinator had removed still held partitions that others owned (lower "
+    "bound), summed over partitions; counted when the member reports that it gave them up. Absent until members report.",
     "partition-seconds",
     value=lambda counters: counters.doubly_owned_partition_seconds,
     series=_on_request,
