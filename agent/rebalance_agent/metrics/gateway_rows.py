@@ -255,8 +255,7 @@ GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time that seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
-    "caused.",
+    "Time that seats were vacant, summed over their partitions: an upper bound of the stall that kept seats caused.",
     "seconds",
     {"mode": SEAT_MODES},
 )

@@ -276,7 +276,8 @@ EXPELLED = counter(
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
     "Seconds during which a member that the coordinator had removed still held partitions that others owned (lower "
-    "bound), summed over partitions; counted when the member reports that it gave them up. Absent until members report.",
+    "bound), summed over partitions; counted when the member reports that it gave them up. Absent until members "
+    "report.",
     "partition-seconds",
     value=lambda counters: counters.doubly_owned_partition_seconds,
     series=_on_request,
