@@ -186,8 +186,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None,
-        "seconds that removed members held partitions that others owned, summed over partitions, if members report",
+        float | None, "partition-seconds in which removed members held partitions that others owned, if members report"
     ]
 
 
