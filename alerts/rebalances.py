@@ -89,7 +89,8 @@ NOOP = Alert(
     """,
     "Rebalances of $group change nothing",
     "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
-    "Use rebalance-agent explain to find the member that starts them, and check what it does at these times.",
+    "Use rebalance-agent explain to find the member that starts these rebalances, and check what it does at these "
+    "times.",
 )
 
 ROLLOUT = Alert(
@@ -124,7 +125,7 @@ NEAR_POLL_LIMIT = Alert(
     "A member of $group calls poll() too rarely",
     "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}, more than $ratio "
     "times its max.poll.interval.ms. If that interval passes, the member leaves the group, which then rebalances.",
-    "Find out what it processes for so long; the labels client_id and host identify the member.",
+    "Find out what takes the member so long; the labels client_id and host identify it.",
     Board.MEMBERS,
 )
 

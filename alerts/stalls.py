@@ -1,6 +1,6 @@
 """Alerts on stalls: how long partitions are stalled in rebalances.
 
-All but one use the lower bounds of stalls: the time for which partitions were certainly stalled.
+All but one use the lower bounds of stalls: how long partitions were certainly stalled.
 """
 
 from __future__ import annotations

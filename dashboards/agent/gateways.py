@@ -68,7 +68,7 @@ COST = Panel(
     "How many partition-seconds of stall do vacant seats cost (upper bound)? Counted when the seat is taken or given "
     "up; observe: the cost that mode on would have had. saved after kills: how much earlier partitions of killed "
     "consumers were free again (lower bound), in partition-seconds, counted when the session would have ended. "
-    "newcomers waited: how much later newcomers began to work, so that they could join together.",
+    "newcomers waited: how much later newcomers began to work because they joined together.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),

@@ -45,7 +45,7 @@ def sentence(what_if: WhatIf, choice: Choice) -> str:
 
 
 def is_clustered(what_if: WhatIf) -> bool:
-    """Return whether most topics were wholly on one host in the end."""
+    """Return whether most topics were entirely on one host in the end."""
     return what_if.host_spread is not None and what_if.host_spread.clustered_ratio > CLUSTERED_MAX
 
 
@@ -58,7 +58,7 @@ def _slow(slow: SlowMember | None) -> Iterator[str]:
 
 
 def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """Yield that most topics are wholly on one host, and a remedy if no strategy helps."""
+    """Yield that most topics are entirely on one host, and a remedy if no strategy helps."""
     if (spread := what_if.host_spread) is None or not is_clustered(what_if):
         return
     yield f"{spread.on_one_host} of {spread.topics} topics have all their partitions on one of {spread.hosts} hosts."
@@ -134,7 +134,7 @@ def _rejected(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         instead = f"instead of {what_if.host_spread.clustered if what_if.host_spread else 0} now"
     yield (
         f"{choice.rejected.strategy} is not recommended: if all members stopped and started again, {anew.clustered} of "
-        f"{anew.topics} topics would be wholly on one host, {instead}."
+        f"{anew.topics} topics would be entirely on one host, {instead}."
     )
 
 
@@ -180,7 +180,7 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
     if abs(clustered - spread) >= CLUSTERED_MIN:
         yield (
             spread < clustered,
-            f"{spread:.0%} of the topics would have been wholly on one host instead of {clustered:.0%}",
+            f"{spread:.0%} of the topics would have been entirely on one host instead of {clustered:.0%}",
         )
     had, has = own.stalled_partition_seconds, best.stalled_partition_seconds
     if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:

@@ -89,7 +89,7 @@ class HostSpreadSummary:
     """The spread of the partitions of a group's topics over hosts."""
 
     topics: Annotated[int, "topics that could be on several hosts"]
-    on_one_host: Annotated[int, "how many of them are wholly on one host"]
+    on_one_host: Annotated[int, "how many of them are entirely on one host"]
     hosts: Annotated[int, "hosts that could own some of them"]
     ratio: Annotated[float, "mean over these topics of hosts / possible hosts; 1 is best"]
     clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 where a random distribution could explain it"]
@@ -186,7 +186,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds for which removed members held partitions that others owned, if members report"
+        float | None, "partition-seconds in which removed members held partitions that others owned, if members report"
     ]
 
 
@@ -214,7 +214,7 @@ class GroupDetail:
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_assignor_wait_seconds: Annotated[float | None, "longest time in which the assignment was out of date"]
+    last_assignor_wait_seconds: Annotated[float | None, "longest time that the assignment was out of date"]
     last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
@@ -243,7 +243,7 @@ class GenerationStep:
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
-    assignor_wait_seconds: Annotated[float | None, "time in which the coordinator's assignment was out of date"]
+    assignor_wait_seconds: Annotated[float | None, "time that the coordinator's assignment was out of date"]
     reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
 
 

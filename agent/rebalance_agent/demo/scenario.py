@@ -233,7 +233,7 @@ STEPS: tuple[DemoStep, ...] = (
     _predecessor(2),
     DemoStep(
         "hosts: replacement",
-        "application02-2 takes its place: no topic is wholly on one host",
+        "application02-2 takes its place: no topic is entirely on one host",
         (StartMember("clicks-hosts", "application02-2"),),
         (Expected("clicks-hosts", Trigger.MEMBER_JOINED, 4, on_one_host=0),),
     ),

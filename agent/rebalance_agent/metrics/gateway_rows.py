@@ -217,17 +217,15 @@ GATEWAY_ACTS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "What the gateway did about seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
-    "KIP-848); seat: it joined with a seat of its own; "
-    "admit: that one had waited for the next multiple of gateway_admission_seconds; handover: it took the seat of its "
-    "predecessor; claim: asked for the lock of a seat that a gateway offers; "
-    "pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept the seat; give_up: removed "
-    "the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; restore: a member "
-    "continued with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
-    "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
-    "Acts with outcome done are counted again once their result is known. right: the group did not rebalance for a "
-    "handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "
-    "consumer whose seat was given up sent nothing more; "
-    "wrong: the opposite; unknown: neither can be proven.",
+    "KIP-848); seat: it joined with a seat of its own; admit: it had waited until the next multiple of "
+    "gateway_admission_seconds before that; handover: it took the seat of its predecessor; claim: asked for the lock "
+    "of a seat that a gateway offers; pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept "
+    "the seat; give_up: removed the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; "
+    "restore: a member continued with the seat that it had before the gateway restarted. done; failed: an error of the "
+    "gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode observe). Acts with "
+    "outcome done are counted again once their result is known. right: the group did not rebalance for a handover, "
+    "newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed consumer "
+    "whose seat was given up sent nothing more; wrong: the opposite; unknown: neither can be proven.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
@@ -248,8 +246,8 @@ GATEWAY_SEATS_SPARED_SECONDS = agent_row(
     "gateway_seats_spared_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time by which partitions of killed consumers were free earlier than if the coordinator had removed the member, "
-    "summed over partitions: a lower bound, counted when the session would have ended. Stalls of avoided rebalances "
+    "How much earlier partitions of killed consumers were free than if the coordinator had removed the member, summed "
+    "over partitions: a lower bound, counted when the session would have ended. Stalls of avoided rebalances "
     "are not included.",
     "seconds",
 )
@@ -257,8 +255,7 @@ GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
-    "caused.",
+    "Time that seats were vacant, summed over their partitions: an upper bound of the stall that kept seats caused.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -266,7 +263,7 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which newcomers waited, or in mode observe would have waited, for the next multiple of "
+    "Time that newcomers waited, or in mode observe would have waited, for the next multiple of "
     "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
     "seconds",
     {"mode": SEAT_MODES},

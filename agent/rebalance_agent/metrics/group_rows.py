@@ -71,7 +71,7 @@ STATIC_MEMBERS = gauge(
 )
 IDLE_MEMBERS = gauge(
     "idle_members",
-    "Members that should have partitions by their strategy and have none; standbys are not idle.",
+    "Members without partitions, although their strategy should give them some; standbys are not idle.",
     "members",
     value=lambda view: view.idle_members,
 )
@@ -188,7 +188,7 @@ GROUP_STALLED_SECONDS = GroupMetric(
     "kafka_rebalance_group_stalled_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Time in which a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
+    "Time that a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
     "lasted as long as the limit of this severity (default: 30 s, 90 s). A stall is added when it reaches the limit, "
     "and grows while it lasts. The setting stall_limits has the share and the limits.",
     (*GROUP_LABEL, "limit"),
@@ -261,8 +261,8 @@ ASSIGNED = counter(
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that certainly failed, by their reports or commits. Members of which neither shows how they "
-    "departed (member_gone) are not counted.",
+    "Partitions of members that certainly failed, by their reports or commits. Members without such evidence "
+    "(member_gone) are not counted.",
     "partitions",
     value=lambda counters: counters.lost,
 )
@@ -275,8 +275,9 @@ EXPELLED = counter(
 )
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
-    "Seconds in which a member that the coordinator had removed still held partitions that others owned (lower bound), "
-    "summed over partitions; counted when it reports that it gave them up. Absent until members report.",
+    "Seconds during which a member that the coordinator had removed still held partitions that others owned (lower "
+    "bound), summed over partitions; counted when the member reports that it gave them up. Absent until members "
+    "report.",
     "partition-seconds",
     value=lambda counters: counters.doubly_owned_partition_seconds,
     series=_on_request,
@@ -325,8 +326,8 @@ HOST_SPREAD = gauge(
 )
 TOPICS_ON_ONE_HOST = gauge(
     "topics_on_one_host_ratio",
-    "Share of topics that are wholly on one host although several hosts could own them; 0 where a random distribution "
-    "could explain it.",
+    "Share of topics that are entirely on one host although several hosts could own them; 0 where a random "
+    "distribution could explain it.",
     "ratio",
     value=lambda view: view.host_spread.clustered_ratio if view.host_spread else None,
 )

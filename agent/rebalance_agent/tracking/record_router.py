@@ -1,4 +1,4 @@
-"""Passes records of the offsets topic to their groups' states, whatever the group's type and the reading order."""
+"""Passes records of the offsets topic to their groups' states, for all types of groups and in any reading order."""
 
 from __future__ import annotations
 

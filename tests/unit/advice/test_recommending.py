@@ -46,7 +46,7 @@ def test_with_equal_balance_fewer_topics_on_one_host_are_preferred():
     own, better = (figures(spreads=10, clustered_sum=share, stalled=stalled) for share, stalled in ((10, 10), (0, 90)))
     advice = recommend(found(own, assignor="roundrobin", shuffled_roundrobin=better))
     assert advice.strategy == "shuffled-roundrobin"
-    assert "0% of the topics would have been wholly on one host instead of 100%, though" in advice.sentence
+    assert "0% of the topics would have been entirely on one host instead of 100%, though" in advice.sentence
     little = figures(spreads=10, clustered_sum=7.6, stalled=10)
     assert recommend(found(own, assignor="roundrobin", shuffled_roundrobin=little)).strategy is None
 
@@ -82,7 +82,7 @@ def test_a_strategy_that_only_keeps_topics_on_several_hosts_is_not_recommended()
     assert (advice.strategy, advice.advises) == (None, False)
     assert advice.sentence == (
         "No strategy better than shuffled-roundrobin is known for this group. cooperative-sticky is not recommended: "
-        "if all members stopped and started again, 80 of 80 topics would be wholly on one host, instead of 0 with "
+        "if all members stopped and started again, 80 of 80 topics would be entirely on one host, instead of 0 with "
         "shuffled-roundrobin."
     )
     unknown = recommend(with_anew(history, sticky=80, cooperative_sticky=80))
@@ -112,7 +112,7 @@ def test_a_strategy_that_puts_topics_on_one_host_after_a_restart_is_not_recommen
     assert recommend(history).strategy == "cooperative-sticky"
     advice = recommend(with_anew(history, own=80, cooperative_sticky=80, shuffled_roundrobin=0))
     assert advice.strategy == "shuffled-roundrobin"
-    assert "0% of the topics would have been wholly on one host instead of 100%" in advice.sentence
+    assert "0% of the topics would have been entirely on one host instead of 100%" in advice.sentence
     alone = replace(history, outcomes=history.outcomes[:1])
     advice = recommend(with_anew(alone, own=80, cooperative_sticky=80))
     assert (advice.strategy, "on one host" in advice.sentence) == ("cooperative-sticky", False)

@@ -18,7 +18,7 @@ class GenerationSource(BaseSettings):
     source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
         "auto",
         description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
-        "and of instrumented consumers that lead their groups; `describe`, only descriptions of groups, which have no "
+        "and of instrumented consumers that lead their groups; `describe`, only descriptions of groups, without "
         "generations of classic groups; `auto`: the log if it may be read, else frames. Groups without a generation "
         "are described",
     )

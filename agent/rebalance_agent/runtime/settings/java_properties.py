@@ -73,7 +73,8 @@ def parsed_properties(text: str) -> dict[str, str]:
 def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = frozenset()) -> dict[str, str]:
     """Connection and login in librdkafka's names; properties of consumers, producers and serializers are left out.
 
-    ``given``: librdkafka's names that are set otherwise, so that what cannot be translated into them is not an error.
+    ``given``: librdkafka's names that are set otherwise, so that properties without a translation into them are no
+    errors.
 
     Raises:
         InvalidInputError: a keystore, a login module or a variable that librdkafka has no property for.

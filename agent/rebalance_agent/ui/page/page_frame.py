@@ -109,7 +109,7 @@ def note(html: str, kind: str = "") -> str:
 
 
 def notes(remarks: Iterable[str]) -> str:
-    """A container for remarks that come and go, so that the script finds the elements after it at the same place."""
+    """A container for notes that appear and disappear; the script finds the elements after it at the same place."""
     return f'<div class="notes">{"".join(remarks)}</div>'
 
 

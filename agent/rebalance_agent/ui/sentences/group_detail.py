@@ -100,7 +100,7 @@ def headline(close_up: GroupCloseUp) -> str:
         facts.append(one_host_text(summary.host_spread))
     totals = [
         f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
-        f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
+        f"{counters.moved} partitions moved, {counters.moved_excess} excess moves",
         f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
