@@ -89,7 +89,7 @@ NOOP = Alert(
     """,
     "Rebalances of $group change nothing",
     "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
-    "Use rebalance-agent explain to find the member that starts them, and check what it does at these times.",
+    "Find the member that starts them (rebalance-agent explain or the coordinator's log), and check what it does then.",
 )
 
 ROLLOUT = Alert(
