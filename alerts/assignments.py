@@ -37,7 +37,7 @@ CLUSTERED = Alert(
     "{{ $labels.topic }} is concentrated on few members of $group",
     "For $for, the partitions of topic {{ $labels.topic }} have been on only {{ $value | humanizePercentage }} of the "
     "members of consumer group $group that could own them.",
-    "This is not urgent unless the topic lags; if it does, restart one of its owners.",
+    "This is not urgent unless the topic lags; if it does, change the assignor to range.",
 )
 
 ONE_HOST = Alert(

@@ -92,7 +92,8 @@ alerts:
 python -m alerts --values mine.yaml --out my-rules
 ```
 
-An unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`,
+The names of recording rules contain their windows: if you change a window, change it in the runbooks' queries, too. An
+unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`,
 the rules contain `${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
 
 With [several observers](high-availability.md), set `shared.across`: `sum` (the default) if replicas share the groups,

@@ -89,8 +89,8 @@ NOOP = Alert(
     """,
     "Rebalances of $group change nothing",
     "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
-    "Use rebalance-agent explain to find the member that starts these rebalances, and check what it does at these "
-    "times.",
+    "Use rebalance-agent explain or the coordinator's log to find the member that starts these rebalances, and check "
+    "what it does at these times.",
 )
 
 ROLLOUT = Alert(
