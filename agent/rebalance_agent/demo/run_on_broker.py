@@ -91,8 +91,7 @@ class DemoRun:
         schedule = StepSchedule(STEPS, members, self._clock, self._end - self._reserve_seconds)
         self._runs = self._shown = schedule.runs
         while not schedule.over:
-            schedule.advance(self._observer.groups, self._processes.execute)
-            self._update_screen()
+            self._advance(schedule)
         self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
         self._update_screen()
         return schedule.members
@@ -108,11 +107,17 @@ class DemoRun:
             schedule = StepSchedule(AGAIN, members, self._clock, until - STEP_SECONDS_MAX, AGAIN_PAUSE_SECONDS)
             self._shown = schedule.runs
             while not schedule.over or schedule.running:
-                schedule.advance(self._observer.groups, self._processes.execute)
-                self._update_screen()
+                self._advance(schedule)
             members = schedule.members
         self._wait_until(lambda: self._clock.monotonic() >= until, float("inf"))
         self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
+
+    def _advance(self, schedule: StepSchedule) -> None:
+        groups = self._observer.groups
+        schedule.advance(groups, self._processes.execute)
+        if late := schedule.news(groups):
+            self._screen.say(f"{self._clock.monotonic() - self._began:6.1f} s  {late}")
+        self._update_screen()
 
     # -- waiting -----------------------------------------------------------------------------------------------
 

@@ -35,6 +35,9 @@ FRAMES_PER_SECOND = 4
 PLAIN_CHARACTERS = 200
 """Width of tables where standard output is not a terminal."""
 
+TALL_LINES = 45
+"""Lines of a terminal with place for addresses, groups and all steps."""
+
 CELL_PADDING = 2
 """Characters between two columns of the live table."""
 
@@ -143,13 +146,43 @@ class _GroupTable:
 def draw(board: Board) -> RenderableType:
     """Return the board as a rich renderable: addresses, the groups as in `watch`, steps."""
     addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
-    steps = Table.grid()
-    for run in board.steps:
-        text = Text.assemble((f"{run.step.name}: ", "bold"), _happening(run))
-        if run.status is StepStatus.WAITING:
-            text.stylize("dim")
-        steps.add_row(Text(*_MARKS[run.status]), text)
-    return Group(addresses, _GroupTable(board), *map(Text, _host_texts(board.groups.groups)), "", steps)
+    hosts = map(Text, _host_texts(board.groups.groups))
+    return Group(_Tall(addresses), _GroupTable(board), _Tall(*hosts), "", _Steps(board.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """All steps; on a short terminal, those that run and the next one."""
+
+    runs: Sequence[StepRun]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield a line for each step."""
+        waiting = [run for run in self.runs if run.status is StepStatus.WAITING]
+        current = [run for run in self.runs if run.running] + waiting[:1]
+        steps = Table.grid()
+        for run in self.runs if _is_tall(options) else current:
+            text = Text.assemble((f"{run.step.name}: ", "bold"), _happening(run))
+            if run.status is StepStatus.WAITING:
+                text.stylize("dim")
+            steps.add_row(Text(*_MARKS[run.status]), text)
+        yield steps
+
+
+class _Tall:
+    """Parts that a short terminal has no place for: they were printed before."""
+
+    def __init__(self, *parts: RenderableType) -> None:
+        self._parts = parts
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield them on a tall terminal."""
+        if _is_tall(options):
+            yield from self._parts
+
+
+def _is_tall(options: ConsoleOptions) -> bool:
+    return options.size.height >= TALL_LINES
 
 
 def _happening(run: StepRun) -> str:

@@ -105,10 +105,10 @@ class Trouble(NamedTuple):
 class RecentRebalances(NamedTuple):
     """A group's recent rebalances.
 
-    ``hour``: their number in the last hour; ``storm``: their number in the last `STORM_SECONDS`. As in the metrics, both
-    are without the departure of the last member. ``failed``: how often members with partitions failed in the last
-    `STORM_SECONDS`. ``stalled``: the rebalance of the last hour with the
-    longest stall, if that reached `STALLED_SECONDS_MIN`.
+    ``hour``: their number in the last hour; ``storm``: their number in the last `STORM_SECONDS`. As in the metrics,
+    neither includes departures of the last member. ``failed``: how often members with partitions failed in the last
+    `STORM_SECONDS`. ``stalled``: the rebalance of the last hour with the longest stall, if that reached
+    `STALLED_SECONDS_MIN`.
     """
 
     hour: int = 0
