@@ -127,7 +127,7 @@ def test_wrong_annotations_of_a_namespace_are_reported(release):
     unknown, malformed, label = release.warnings("", namespace)
     assert unknown.startswith("no such annotation: rebalance-agent/loglevel; valid annotations: ")
     assert malformed.startswith("rebalance-agent/log-level must be debug, info, warning or error")
-    assert label == "the label rebalance-agent/inject has no effect on a namespace: set it on the pods"
+    assert label == "the label rebalance-agent/inject has no effect on a namespace; set it on the pods"
     metadata["labels"] = release.selector
     metadata["annotations"] = {"rebalance-agent/log-level": "debug"}
     assert release.warnings("", namespace) == []
