@@ -64,7 +64,7 @@ def test_an_unknown_annotation_is_reported_with_all_known_ones(release, namespac
 
 def test_the_label_used_as_an_annotation_is_reported(release, namespace):
     first, second = release.warnings(namespace, pod(labels={}, annotations={INJECT: "true"}))
-    assert first.startswith("no such annotation: rebalance-agent/inject (rebalance-agent/inject is a label); there a")
+    assert first.startswith("no such annotation: rebalance-agent/inject (rebalance-agent/inject is a label); valid")
     assert second.startswith("the annotations rebalance-agent/... have no effect without the label rebalance-agent/inj")
 
 
