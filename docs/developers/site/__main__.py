@@ -53,7 +53,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "dist" / "site", help="where (default dist/site)")
     arguments = parser.parse_args()
-    print("building the site takes about a minute ...", file=sys.stderr)
     code = build(arguments.folder)
     if not code:
         print(arguments.folder / "index.html")
