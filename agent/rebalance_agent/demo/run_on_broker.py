@@ -116,7 +116,7 @@ class DemoRun:
         groups = self._observer.groups
         schedule.advance(groups, self._processes.execute)
         if late := schedule.news(groups):
-            self._screen.say(f"{self._clock.monotonic() - self._began:6.1f} s  {late}")
+            self._say_now(late)
         self._update_screen()
 
     # -- waiting -----------------------------------------------------------------------------------------------
@@ -151,14 +151,20 @@ class DemoRun:
 
     def _update_screen(self) -> None:
         self._children.require_alive()
-        elapsed_seconds = self._clock.monotonic() - self._began
-        self._screen.show(Board(elapsed_seconds, self._addresses, self._observer.answer, self._shown))
+        self._screen.show(Board(self._elapsed_seconds, self._addresses, self._observer.answer, self._shown))
         if problem := self._observer.problem_news():
-            self._screen.say(f"{elapsed_seconds:6.1f} s  {problem}")
+            self._say_now(problem)
         for group in GROUPS:
             for text in self._observer.explain_news(group.name):
-                self._screen.say(f"{elapsed_seconds:6.1f} s  {text}")
+                self._say_now(text)
         self._pace.wait(TICK_SECONDS)
+
+    @property
+    def _elapsed_seconds(self) -> float:
+        return self._clock.monotonic() - self._began
+
+    def _say_now(self, text: str) -> None:
+        self._screen.say(f"{self._elapsed_seconds:6.1f} s  {text}")
 
     def _states(self) -> str:
         seen = self._observer.groups

@@ -26,7 +26,7 @@ COMMENT = "A capture of `make demo`, drawn with rich"
 
 
 class Capture(Screen):
-    """The demo's screen, which writes the picture once."""
+    """The demo's screen, which also writes the picture; the last one written stays."""
 
     def show(self, board: Board) -> None:
         """Show the board, and write it if it is the one of the picture."""

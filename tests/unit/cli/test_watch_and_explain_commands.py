@@ -238,6 +238,7 @@ def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
     code, out, err = run(capsys, "explain", "oders")
     assert (code, out) == (1, "")
     assert err == "rebalance-agent explain: there is no group 'oders' here; did you mean orders?\n"
+    assert "'order; s' here; did you mean orders?" in run(capsys, "explain", "order; s")[2]
     assert "did you mean" not in run(capsys, "explain", "billing")[2]
 
 
