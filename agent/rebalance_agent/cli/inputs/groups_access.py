@@ -117,7 +117,7 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
     except NotKnownError as error:
         names = [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups]
         meant = did_you_mean(group, names)
-        # The similar name takes the place of the last part, which says what lists the groups.
+        # The similar name takes the place of the last part, which names the command that lists the groups.
         unknown, _, rest = str(error).rpartition("; ")
         raise NotKnownError(f"{unknown or rest}{meant}" if meant else str(error)) from None
 
