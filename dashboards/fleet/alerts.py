@@ -1,4 +1,4 @@
-"""Firing alerts on the board Fleet."""
+"""Firing alerts on the Fleet board."""
 
 from __future__ import annotations
 

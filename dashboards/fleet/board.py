@@ -1,4 +1,4 @@
-"""The board Fleet: its variables, rows, links and annotations."""
+"""The Fleet board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the board Fleet: the groups with the highest costs, and the assignors of all groups."""
+"""The tables of the Fleet board: the groups with the highest costs, and the assignors of all groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers at the top of the board Group."""
+"""The numbers at the top of the Group board."""
 
 from __future__ import annotations
 

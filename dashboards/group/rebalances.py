@@ -99,7 +99,7 @@ SLOWEST = Panel(
     "Slowest member",
     "Which members did the others certainly wait for, and for how long? A member is shown for an hour after the last "
     "rebalance in which it was the slowest, if reports or commits show that, even if it was removed for being slow; "
-    "at most five members. If it is always the same member, check its callbacks on the board Members, or its host.",
+    "at most five members. If it is always the same member, check its callbacks on the Members board, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",

@@ -1,4 +1,4 @@
-"""The board Service: its variables, rows, links and annotations."""
+"""The Service board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 

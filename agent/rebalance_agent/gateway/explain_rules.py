@@ -42,9 +42,9 @@ _IF_EPOCHS = (
 _SEATS = {
     SeatMode.ON: "A consumer that joins is held until an equal consumer leaves, and takes over its seat: the group "
     "does not rebalance.",
-    SeatMode.OBSERVE: "Every frame is forwarded unchanged. What mode on would do is counted in "
-    "rebalance_agent_gateway_acts_total, and the rebalances that this would avoid in "
-    "rebalance_agent_gateway_seats_rebalances_spared_total.",
+    SeatMode.OBSERVE: "Every frame is forwarded unchanged. "
+    "rebalance_agent_gateway_acts_total counts what mode 'on' would do, and "
+    "rebalance_agent_gateway_seats_rebalances_spared_total the rebalances that it would avoid.",
 }
 
 
@@ -206,7 +206,7 @@ def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
     acts = rule.mode is SeatMode.ON
     waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
     kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
-    newcomer = "A newcomer" if acts else "With mode on, a newcomer"
+    newcomer = "A newcomer" if acts else "With mode 'on', a newcomer"
     return f"{newcomer} {waits} for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
 
 

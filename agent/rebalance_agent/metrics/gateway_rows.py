@@ -237,8 +237,8 @@ GATEWAY_SEATS_SPARED = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Rebalances that did not happen because a consumer took the seat of its predecessor, or newcomers joined together, "
-    "or, in mode observe, would not have happened. A lower bound: one for each handover, in mode on for each that was "
-    "right, and one for each newcomer that would have joined after the rebalance of the one before it.",
+    "or, in mode 'observe', would not have happened. A lower bound: one for each handover, in mode 'on' for each that "
+    "was right, and one for each newcomer that would have joined after the rebalance of the one before it.",
     "rebalances",
     {"mode": SEAT_MODES},
 )
@@ -294,7 +294,7 @@ GATEWAY_SEATS_WRONG = agent_row(
     "gateway_seats_wrong_groups",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Groups with mode on whose seats the gateway only observes until it restarts, because three handovers or joint "
+    "Groups with mode 'on' whose seats the gateway only observes until it restarts, because three handovers or joint "
     "admissions in a row were wrong.",
     "groups",
 )

@@ -80,7 +80,7 @@ def test_explain_of_seats_is_uncertain_where_records_of_kip_848_do_not_show_that
             one.close()
     text = " ".join(capsys.readouterr().out.split())
     assert "consumer group, Stable, 2 members, assignor uniform" in text
-    assert "With mode on, a newcomer would wait for at most 24 s." in text
+    assert "With mode 'on', a newcomer would wait for at most 24 s." in text
     assert "rebalances since" in text
     assert "It is not certain that this rule would have avoided any of them." in text
     assert "have merged" not in text, "each newcomer adds an epoch of its own"

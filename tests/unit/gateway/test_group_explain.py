@@ -123,7 +123,7 @@ def test_a_rule_for_seats_is_explained_for_a_group_whose_coordinator_assigns():
 
 def test_in_mode_observe_nobody_waits_and_the_text_says_so():
     text = flat(explain(RULES, "slow", None, seats=parse_seat_rules("slow=observe,seats.keep.seconds=5")))
-    assert "With mode on, a newcomer would wait for at most 60 s." in text
+    assert "With mode 'on', a newcomer would wait for at most 60 s." in text
     assert "the gateway would keep its seat for 5 s." in text
     assert "waits for at most" not in text
 

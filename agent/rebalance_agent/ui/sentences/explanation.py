@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
@@ -190,7 +190,10 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         elif (closing.reconcile_seconds or 0) >= took / 2:
             seconds = duration(closing.reconcile_seconds or 0)
             waited = f", {seconds} of it waiting for every member to reach its target assignment"
-        yield f"The rebalance took {duration(took)} with {plural(len(closing.members), 'member')}{waited}."
+        # A member that sends no reports may have been asked to rejoin before the first reported revocation.
+        reported = first.phases.started_evidence in (Evidence.MEMBERS, Evidence.GATEWAY)
+        took_text = f"at least {duration(took)}" if reported else duration(took)
+        yield f"The rebalance took {took_text} with {plural(len(closing.members), 'member')}{waited}."
     else:
         yield f"Its start is unknown; it ended with {plural(len(closing.members), 'member')}."
 
