@@ -17,7 +17,7 @@ from rebalance_agent.runtime.preflight.source_checks import source_findings, sou
 from rebalance_agent.runtime.settings.rights import BLIND_MODES, EVERYTHING, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
-__all__ = ["blind_findings", "rights_findings"]
+__all__ = ["rights_findings"]
 
 READ_S = 5.0
 """Longest wait for a first record of the offsets topic, or for its end, in seconds."""
@@ -57,7 +57,7 @@ def rights_findings(
             missing.append(right)
             effects = (right.lost, right.mode, acl_command(right, principal, servers))
         yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
-    yield from blind_findings(missing)
+    yield from _blind_findings(missing)
     if not isinstance(settings, ObserverSettings):
         return
     of_sources = source_rights(settings)
@@ -70,7 +70,7 @@ def rights_findings(
     yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1])
 
 
-def blind_findings(missing: Iterable[Right]) -> Iterator[Finding]:
+def _blind_findings(missing: Iterable[Right]) -> Iterator[Finding]:
     """One finding that no group is visible, if all permissions that show groups are ``missing``."""
     needed = [right for right in missing if right.mode in BLIND_MODES]
     if {right.mode for right in needed} != {*BLIND_MODES}:
