@@ -18,8 +18,8 @@ events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
   KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
-  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. In half of the groups
-  of each kind whose members can report, they report. A group with 20 rebalances or more has its own baseline.
+  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. For each kind
+  whose members can report, half of the groups report. A group with 20 rebalances or more has its own baseline.
 - **A deploy** replaces all members, one after the other or (in 15 % of the groups) all at once. The new member starts
   before or after the old one stops.
 - **A node drain** evicts all pods of the node at the same time. They start again on other nodes 5 to 25 s later.

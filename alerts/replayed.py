@@ -22,7 +22,7 @@ _FOLDER = Path(__file__).with_name("replays")
 _HEAD = """\
 # Alerts, replayed
 
-`make alerts` generates this page from the results of tests.
+`make alerts` generates this page from test results.
 
 Coordinators and members are simulated. The real tracker turns their records and reports into the series that an
 observer and the sidecars export, and promtool evaluates the committed [rules](alerts.md) with the default values.
