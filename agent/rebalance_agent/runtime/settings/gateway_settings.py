@@ -59,7 +59,7 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_seats_switch_file: Text = Field(
         "",
-        description="file that switches seats off for all groups while it exists, unless it contains on; empty: none",
+        description="file that switches seats off for all groups while it exists, unless it contains `on`; empty: none",
     )
     gateway_generations: bool = Field(
         default=False,
