@@ -63,8 +63,8 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_generations: bool = Field(
         default=False,
-        description="whether to publish the generations whose leader is behind this gateway, for observers that may "
-        "not read __consumer_offsets",
+        description="whether to publish the generations whose leader is behind this gateway, for observers "
+        "without permission to read __consumer_offsets",
     )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,
