@@ -235,6 +235,19 @@ def test_a_fact_needs_all_records_since_the_fact_before():
     assert len(coverage({"g": group}, events, [(15, 35, {"0:2", "0:3"})]).missed) == 1
 
 
+@pytest.mark.parametrize("fact", [Fact("aborted", 2, 30, "0:3"), Fact("generation", 2, 30, "0:3", 0)])
+def test_a_gap_and_a_last_departure_also_need_the_state_before_unless_it_was_read_earlier(fact):
+    def found(fact, since, *survivors):
+        group = Group(Fact("generation", 1, 20, "0:2", 1), fact)
+        group.states[:] = State(20, 1, 1, where="0:2"), State(30, 3, 1, where="0:3")
+        return coverage({"g": group}, [reported(1, 20)], [(since, 35, set(survivors))])
+
+    assert len(found(fact, 15, "0:3").compacted) == 1
+    assert len(found(fact, 15, "0:2", "0:3").missed) == 1
+    assert len(found(fact, 25, "0:3").missed) == 1
+    assert len(found(replace(fact, kind="generation", members=1), 15, "0:3").missed) == 1
+
+
 def test_an_aborted_generation_is_reported_by_its_number():
     group = Group(Fact("aborted", 2, 10, "0:1"))
     assert coverage({"g": group}, [replace(reported(2, 10), kind="aborted")], ()).reported == 1
