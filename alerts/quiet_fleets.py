@@ -28,7 +28,7 @@ events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
   broker stops and when it returns.
 
 Not covered: lag, commits, subscriptions by regular expression, Kafka Streams on the classic protocol, the gateway's
-reports, and rebalances that are aborted by a change of the coordinator.
+reports, and rebalances that a change of the coordinator aborts.
 
 *sent*: number of groups for which the alert created a ticket. *times*, *median* and *longest*: how often and for how
 long it fired."""

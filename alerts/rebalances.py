@@ -100,7 +100,7 @@ ROLLOUT = Alert(
     """,
     "$group is being deployed",
     "The members of consumer group $group are being replaced one after the other, without failures.",
-    "No action is needed; this alert only inhibits the alert on storms.",
+    "No action is needed; this alert only inhibits the storm alert.",
 )
 
 FLAPPING = Alert(

@@ -100,7 +100,7 @@ COMMITS = Panel(
     23,
     "Duration of commits",
     "How long do offset commits take? The longest in the client's own window; the ten slowest clients are shown. A "
-    "slow commit in the revoked callback delays the whole group.",
+    "slow commit in the revoked callback delays the rebalance.",
     (slowest("commit_seconds", NAME),),
     Look.DOTS,
     "s",

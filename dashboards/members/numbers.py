@@ -32,7 +32,7 @@ NUMBERS = (
         "Slowest callback (upper bound)",
         "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this: the "
         "upper bound of the slowest one's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks of "
-        "its process if that is lower. While onPartitionsRevoked runs, the whole group waits.",
+        "its process if that is lower. While onPartitionsRevoked runs, the rebalance waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",

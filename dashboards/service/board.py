@@ -27,7 +27,7 @@ __all__ = ["SERVICE"]
 SERVICE = Board(
     SERVICE_UID,
     "Kafka rebalances / Service",
-    "The groups of one service, for its owner: objective, error budget, deploys, lag. A click opens a group's board.",
+    "The groups of one service, for its owner: objective, error budget, deploys, lag. Click a group to open its board.",
     (
         cluster("kafka_rebalance_group_info"),
         job("kafka_rebalance_group_info", "observers"),

@@ -202,7 +202,7 @@ def _seat_entries(
 
 
 def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
-    """Return how long the rule makes a newcomer wait and keeps a seat; in mode observe, how long it would."""
+    """Return how long the rule makes a newcomer wait and keeps a seat; in mode 'observe', how long it would."""
     acts = rule.mode is SeatMode.ON
     waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
     kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"

@@ -157,7 +157,7 @@ OTLP_EXPORTS = agent_row(
     "otlp_exports_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Exports of all metrics by OTLP. failed: the collector did not accept them; the next export has all counts.",
+    "Exports of all metrics over OTLP. failed: the collector did not accept them; the next export has all counts.",
     "exports",
     {"outcome": ("accepted", "failed")},
 )

@@ -222,7 +222,7 @@ GATEWAY_ACTS = agent_row(
     "of a seat that a gateway offers; pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept "
     "the seat; give_up: removed the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; "
     "restore: a member continued with the seat that it had before the gateway restarted. done; failed: an error of the "
-    "gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode observe). Acts with "
+    "gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode 'observe'). Acts with "
     "outcome done are counted again once their result is known. right: the group did not rebalance for a handover, "
     "newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed consumer "
     "whose seat was given up sent nothing more; wrong: the opposite; unknown: neither can be proven.",
@@ -263,7 +263,7 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time that newcomers waited, or in mode observe would have waited, for the next multiple of "
+    "Time that newcomers waited, or, in mode 'observe', would have waited, for the next multiple of "
     "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
     "seconds",
     {"mode": SEAT_MODES},

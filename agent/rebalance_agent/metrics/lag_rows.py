@@ -50,13 +50,13 @@ CATCHING_UP = _row(
 )
 CATCH_UP_SECONDS = _row(
     "catch_up_seconds",
-    "Longest time that such a partition has been catching up (lower bound), in the current catch-up or the last "
-    "one. Absent until partitions have moved.",
+    "Longest time that a partition has been catching up after it changed owner (lower bound), in the current catch-up "
+    "or the last one. Absent until partitions have moved.",
     "seconds",
 )
 CATCH_UP_PARTITION_SECONDS = _row(
     "catch_up_partition_seconds_total",
-    "Seconds that such partitions were catching up (lower bound), summed over partitions.",
+    "Seconds that partitions were catching up after they changed owner (lower bound), summed over partitions.",
     "partition-seconds",
     kind=MetricType.COUNTER,
 )

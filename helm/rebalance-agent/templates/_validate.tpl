@@ -61,7 +61,7 @@
 {{- end -}}
 {{- range $pipeline.stages -}}
 {{- if and (eq .name "report") (not $pipeline.persistence.enabled) -}}
-{{- fail "\n\npipeline.stages: the stage report writes a file. Set pipeline.persistence.enabled=true, or remove the stage from pipeline.stages.\n" -}}
+{{- fail "\n\npipeline.stages: the report stage writes a file. Set pipeline.persistence.enabled=true, or remove the stage from pipeline.stages.\n" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from docs.developers.site.absolute_links import Address
+from docs.developers.site.repository_address import Address
 
 import rebalance_agent
 from supply.release.run_program import run_program

@@ -100,7 +100,7 @@ def test_a_port_of_a_running_agent_is_no_failure():
         found = local(ObserverSettings(listen=address))[f"listen {address}"]
     finally:
         server.stop()
-    assert found == ("ok", "in use by a running agent; a second agent needs another address")
+    assert found == ("skipped", "in use by a running agent; a second agent needs another address: --listen")
 
 
 def test_a_port_of_another_program_is_a_failure():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TextIO
@@ -18,12 +19,14 @@ from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.demo.screens.closing_tables import (
     DEPLOY_HEADINGS,
+    DEPLOY_TITLE,
     STEP_HEADINGS,
     SUMMARY_HEADINGS,
     deploy_rows,
     step_rows,
     summary_rows,
 )
+from rebalance_agent.demo.screens.fitted_table import fitted_lines
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
 from rebalance_agent.ui.words import one_host_text
@@ -33,7 +36,7 @@ __all__ = ["Board", "Screen", "draw"]
 FRAMES_PER_SECOND = 4
 
 PLAIN_CHARACTERS = 200
-"""Width of tables where standard output is not a terminal."""
+"""Width of tables where standard output is not a terminal, unless ``COLUMNS`` is set."""
 
 TALL_LINES = 45
 """Lines of a terminal with place for addresses, groups and all steps."""
@@ -64,7 +67,8 @@ class Screen:
 
     def __init__(self, stream: TextIO, *, live: bool) -> None:
         """Print nothing yet."""
-        self._console = Console(file=stream, width=None if live else PLAIN_CHARACTERS)
+        known = live or stream.isatty() or "COLUMNS" in os.environ
+        self._console = Console(file=stream, width=None if known else PLAIN_CHARACTERS)
         self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True) if live else None
         self._statuses: dict[str, StepStatus] = {}
 
@@ -84,12 +88,8 @@ class Screen:
         self._console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print a table."""
-        columns = (Column(heading, no_wrap=heading in ("group", "seen as"), overflow="fold") for heading in headings)
-        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        self._console.print("", table)
+        """Print a table that fits the width; the last columns that do not fit follow below each row."""
+        self.say("\n".join(["", *fitted_lines(headings, rows, self._console.width)]))
 
     def show(self, board: Board) -> None:
         """Print the steps whose status changed; before the first one, the groups. Update the live view."""
@@ -109,6 +109,7 @@ class Screen:
         self.table(SUMMARY_HEADINGS, summary_rows(summary))
         self.table(STEP_HEADINGS, step_rows(summary))
         if deploys := deploy_rows(summary):
+            self.say(f"\n{DEPLOY_TITLE}")
             self.table(DEPLOY_HEADINGS, deploys)
         for line in summary.differences:
             self.say(f"difference: {line}")

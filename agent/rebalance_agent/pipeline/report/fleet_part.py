@@ -88,8 +88,8 @@ def _cost_over_time(report: ReportData) -> str:
     return figure(
         words,
         stacks(columns, (words, "partition stall by the trigger of the rebalance, stacked for each period")),
-        says="Partition stall: the time for which partitions certainly had no consumer because of a rebalance, summed "
-        "over partitions (lower bound).",
+        says="Partition stall: how long partitions certainly had no consumer because of a rebalance, summed over "
+        "partitions (lower bound).",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in order),
         data=(("time (UTC)", "stall", "rebalances"), data),
         wide=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import principal_of
@@ -11,10 +11,10 @@ from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
 from rebalance_agent.runtime.preflight.source_checks import source_findings, source_rights
-from rebalance_agent.runtime.settings.rights import EVERYTHING, Right, acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import BLIND_MODES, EVERYTHING, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["rights_findings"]
@@ -39,6 +39,8 @@ def rights_findings(
 ) -> Iterator[Finding]:
     """One finding per permission of the role, and for an observer one per source. ``brokers``: how many there are.
 
+    An observer that can see no group fails: it would run, but never be ready.
+
     Raises:
         ClusterError: the cluster stopped answering.
     """
@@ -46,12 +48,16 @@ def rights_findings(
     rights = agent_rights(settings)
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
     verdicts: dict[str, ProbeResult] = {}
+    missing: list[Right] = []
     for right, proof in prove(rights, cluster.access).items():
         seen = _seen(right, proof, settings, properties, cluster, clock)
         verdicts[str(right)] = seen.verdict
-        missing = seen.verdict is ProbeResult.MISSING
-        effects = (right.lost, right.mode, acl_command(right, principal, servers)) if missing else ()
+        effects: tuple[str, ...] = ()
+        if seen.verdict is ProbeResult.MISSING:
+            missing.append(right)
+            effects = (right.lost, right.mode, acl_command(right, principal, servers))
         yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
+    yield from _blind_findings(missing)
     if not isinstance(settings, ObserverSettings):
         return
     of_sources = source_rights(settings)
@@ -62,6 +68,20 @@ def rights_findings(
     }
     probes = {source: verdicts[str(right)] for source, right in of_sources.items()}
     yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1])
+
+
+def _blind_findings(missing: Iterable[Right]) -> Iterator[Finding]:
+    """One finding that no group is visible, if all permissions that show groups are ``missing``."""
+    needed = [right for right in missing if right.mode in BLIND_MODES]
+    if {right.mode for right in needed} != {*BLIND_MODES}:
+        return
+    names = " and ".join(map(str, needed))
+    yield failed(
+        "groups",
+        f"no group is visible, because {names} are denied; the observer would not become ready",
+        "grant at least one of the two with its command above; --acl-script prints the commands of all permissions",
+        "the observer reports groups",
+    )
 
 
 def _seen(

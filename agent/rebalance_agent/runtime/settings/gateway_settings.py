@@ -59,12 +59,12 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_seats_switch_file: Text = Field(
         "",
-        description="file that switches seats off for all groups while it exists, unless it contains on; empty: none",
+        description="file that switches seats off for all groups while it exists, unless it contains `on`; empty: none",
     )
     gateway_generations: bool = Field(
         default=False,
-        description="whether to publish the generations whose leader is behind this gateway, for observers that may "
-        "not read __consumer_offsets",
+        description="whether to publish the generations whose leader is behind this gateway, for observers "
+        "without permission to read __consumer_offsets",
     )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,

@@ -6,6 +6,7 @@ is never needed: brokers list the groups that a principal may describe.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,10 +14,13 @@ from rebalance_agent.cluster.acls import allow_command
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
-__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights"]
+__all__ = ["ADMIN_ONLY", "BLIND_MODES", "EVERYTHING", "Right", "acl_command", "agent_rights", "may_be_blind"]
 
 ADMIN_ONLY = "admin-only"
 """The degraded mode without permission to read the offsets topic."""
+
+BLIND_MODES = (ADMIN_ONLY, "groups-hidden")
+"""The degraded modes that together leave no way to see a group."""
 
 EVERYTHING = "*"
 """The resource name of a permission on every topic or group."""
@@ -129,6 +133,11 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
         Right("Create", "Topic", state, "state-unsaved", "creates the topic if it is missing", lost),
         Right("Read", "Topic", baselines, "baselines-unread", normal, absent),
     )
+
+
+def may_be_blind(rights: Iterable[Right]) -> bool:
+    """Whether a role that needs these permissions sees no group if all of them are missing."""
+    return {*BLIND_MODES} <= {right.mode for right in rights}
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:

@@ -122,7 +122,9 @@ class AgentSettings(BaseSettings):
     web_token_for_health: bool = Field(
         default=False, description="whether /healthz and /readyz also require that token"
     )
-    cluster_name: str = Field("", max_length=100, description="label cluster of every metric; empty: no such label")
+    cluster_name: str = Field(
+        "", max_length=100, description="the label `cluster` of every metric; empty: no such label"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="auto: console form on a terminal, JSON lines elsewhere"
@@ -194,12 +196,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="regular expression for the whole names of groups that may be without members, because they scale "
         "to zero or run on a schedule; empty: none",
     )
-    topics_allow: Pattern = Field(".*", description="regular expression for the topics that may become labels")
+    topics_allow: Pattern = Field(".*", description="regular expression for the topics that become labels")
     topics_deny: Pattern = Field(
-        "", description="regular expression for the topics that may not become labels; empty: none"
+        "", description="regular expression for the topics that do not become labels; empty: none"
     )
     max_member_series: int = Field(
-        100, ge=0, le=100_000, description="maximum number of series per group with a client id"
+        100, ge=0, le=100_000, description="maximum number of series with a client id for each group"
     )
     max_topic_series: int = Field(
         0,
