@@ -88,6 +88,11 @@ class History:
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         return self.states[index - 1] if index else None
 
+    def shows(self, partition, at_ms):
+        """Whether ``partition`` had an owner by the last record at or before ``at_ms``."""
+        state = self.state_at(at_ms)
+        return state is not None and partition in state.shown
+
     def changed(self, since_ms, until_ms):
         """Whether the group had a record in this time."""
         state = self.state_at(until_ms)

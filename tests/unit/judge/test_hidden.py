@@ -20,8 +20,8 @@ LINE = (
 )
 
 
-def generation(number, client):
-    row = {"member": f"{client}-id", "client": client, "partitions": [("t", 0)], "topics": ["t"]}
+def generation(number, client, topic="t"):
+    row = {"member": f"{client}-id", "client": client, "partitions": [(topic, 0)], "topics": [topic]}
     return {"group": "g", "kind": "generation", "generation": number, "members": [row]}
 
 
@@ -64,3 +64,16 @@ def test_a_generation_that_no_observer_reported_has_no_event(history):
     found = Coverage(missed=[("g", "generation", 4, 7_000), ("g", "group_gone", -1, 8_000), ("other", "aborted", 1, 9)])
     assert unreported(found, "g", history, []) == [3_000, 7_000]
     assert Fact("hidden", 2, 6_000, "0:9") in history.facts
+
+
+def test_a_topic_without_a_subscriber_counts_from_the_hidden_generation_that_shows_it_again():
+    history = History("g")
+    history.add(generation(1, "a"), 500, "0:1")
+    history.add(generation(2, "a", "u"), 2_000, "0:2")
+    history.add(generation(4, "a"), 9_000, "0:9", after_gap=True)
+    history.add_assigned(6_000, 3)
+    lines = callback_lines([(600, "assigned", "t-0"), (1_900, "revoked", "t-0"), (6_100, "assigned", "t-0")])
+    (span,) = (
+        each for each in true_spans([Process("a.1", "a", lines, [])], history, (), classic=True) if each.given == 6_000
+    )
+    assert (span.reason, span.stop_first) == ("new", 6_000)
