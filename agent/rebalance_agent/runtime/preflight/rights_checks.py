@@ -52,10 +52,9 @@ def rights_findings(
     for right, proof in prove(rights, cluster.access).items():
         seen = _seen(right, proof, settings, properties, cluster, clock)
         verdicts[str(right)] = seen.verdict
-        effects: tuple[str, ...] = ()
-        if seen.verdict is ProbeResult.MISSING:
-            missing.append(right)
-            effects = (right.lost, right.mode, acl_command(right, principal, servers))
+        lacks = seen.verdict is ProbeResult.MISSING
+        missing += [right] * lacks
+        effects = (right.lost, right.mode, acl_command(right, principal, servers)) if lacks else ()
         yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
     yield from _blind_findings(missing)
     if not isinstance(settings, ObserverSettings):
