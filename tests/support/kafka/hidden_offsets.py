@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
-from support.kafka.rights import give
 from support.observer.observing import create_topic, events, observing
+from support.rights.granted import give
 
 EVENTS, TRUTH = "rebalance-events", "truth"
 PASSWORD = "not-a-secret"

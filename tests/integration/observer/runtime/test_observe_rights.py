@@ -15,9 +15,9 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
-from support.kafka.rights import give
 from support.observer.observing import beside, create_topic, events, eventually, http, members, observing
 from support.observer.views import member_event
+from support.rights.granted import give
 
 pytestmark = pytest.mark.integration
 

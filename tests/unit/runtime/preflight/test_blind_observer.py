@@ -19,7 +19,7 @@ from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.rights_watch import RIGHTS_PART, RightsWatch, rights_parts
 from rebalance_agent.runtime.settings.rights import BLIND_MODES, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
-from support.kafka.fake_rights import Brokers
+from support.rights.fake_rights import Brokers
 
 FLEET = ObserverSettings(replicas_group="rebalance-agent")
 OBSERVER = agent_rights(FLEET)

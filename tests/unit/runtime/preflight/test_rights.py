@@ -19,7 +19,7 @@ from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.rights_watch import RightsWatch, watch_rights
 from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
-from support.kafka.fake_rights import Brokers
+from support.rights.fake_rights import Brokers
 
 DOCS = Path(__file__).parents[4] / "docs"
 FLEET = ObserverSettings(replicas_group="rebalance-agent")
