@@ -122,9 +122,7 @@ class AgentSettings(BaseSettings):
     web_token_for_health: bool = Field(
         default=False, description="whether /healthz and /readyz also require that token"
     )
-    cluster_name: str = Field(
-        "", max_length=100, description="the label `cluster` of every metric; empty: no such label"
-    )
+    cluster_name: str = Field("", max_length=100, description="label `cluster` of every metric; empty: no such label")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="auto: console form on a terminal, JSON lines elsewhere"
