@@ -142,8 +142,8 @@ def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     own, best = choice.own.figures, choice.best
     if best is not None and what_if.copartitioned and _splits_numbers(best.strategy):
         yield (
-            "If the application joins topics by partition number, it must stay with an assignor that keeps equal "
-            "numbers together, such as cooperative-copartitioned-sticky."
+            "If the application joins topics by partition number, it must stay with an assignor that keeps "
+            "partitions with the same number together, such as cooperative-copartitioned-sticky."
         )
     count, stalls = own.generations, own.stalls
     if not count or (_refused(what_if) and not choice.static):

@@ -35,7 +35,7 @@ def test_only_the_named_programs_can_create_their_topic():
     creating = [path.stem for path in programs if "--create" in FLAG.findall(path.read_text(encoding="utf-8"))]
     assert creating == list(CREATES)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"With `--create`,\s+the program for aiokafka\b", text)
+    assert re.search(r"With `--create`,\s+the aiokafka program\b", text)
 
 
 def test_a_flag_that_the_program_lacks_is_found():
