@@ -39,8 +39,7 @@ nitpicky = True
 # The languages that Pygments does not know.
 suppress_warnings = ["misc.highlighting_failure"]
 
-_ADDRESS = os.environ.get("REBALANCE_AGENT_REPOSITORY", "").rstrip("/").removesuffix(".git")
-REPOSITORY = Address(_ADDRESS, "HEAD") if _ADDRESS else None
+REPOSITORY = Address.of(os.environ.get("REBALANCE_AGENT_REPOSITORY", ""), "HEAD")
 """Links to source code lead there. A release reads the same variable."""
 
 

@@ -15,6 +15,12 @@ class Address:
     repository: str
     ref: str
 
+    @classmethod
+    def of(cls, url: str, ref: str) -> Address | None:
+        """The address that ``url`` means, which may end with a slash or ``.git``; none if it is empty."""
+        repository = url.rstrip("/").removesuffix(".git")
+        return cls(repository, ref) if repository else None
+
     def file(self, path: str) -> str:
         """The page that shows a file."""
         return f"{self.repository}/blob/{self.ref}/{path}"

@@ -6,12 +6,12 @@ import itertools
 import textwrap
 from collections.abc import Sequence
 
-from rebalance_agent.ui.words import UNKNOWN
+from rebalance_agent.ui.words import UNKNOWN, table_text
 
 __all__ = ["fitted_lines"]
 
 GAP = "  "
-"""Between two columns."""
+"""Between two columns of `table_text`."""
 
 INDENT = "    "
 """Begins the lines with the values of columns that do not fit."""
@@ -27,15 +27,11 @@ def fitted_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], width: 
     ends = itertools.accumulate(size + len(GAP) for size in widths)
     fitting = max(1, sum(end <= width + len(GAP) for end in ends))
     total = sum(widths[:fitting]) + len(GAP) * (fitting - 1)
-    lines = [_line(headings, widths[:fitting]), "─" * min(total, width)]
-    for row in rows:
-        lines.append(_line(row, widths[:fitting]))
-        lines += _below(headings[fitting:], row[fitting:], width)
+    heading, *table = table_text(headings[:fitting], [row[:fitting] for row in rows]).split("\n")
+    lines = [heading, "─" * min(total, width)]
+    for line, row in zip(table, rows, strict=True):
+        lines += [line, *_below(headings[fitting:], row[fitting:], width)]
     return lines
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return GAP.join(cell.ljust(size) for cell, size in zip(cells, widths, strict=False)).rstrip()
 
 
 def _below(headings: Sequence[str], cells: Sequence[str], width: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import principal_of
@@ -14,7 +14,14 @@ from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
 from rebalance_agent.runtime.preflight.source_checks import source_findings, source_rights
-from rebalance_agent.runtime.settings.rights import BLIND_MODES, EVERYTHING, Right, acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import (
+    BLIND_MODES,
+    EVERYTHING,
+    Right,
+    acl_command,
+    agent_rights,
+    may_be_blind,
+)
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["rights_findings"]
@@ -48,15 +55,13 @@ def rights_findings(
     rights = agent_rights(settings)
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
     verdicts: dict[str, ProbeResult] = {}
-    missing: list[Right] = []
     for right, proof in prove(rights, cluster.access).items():
         seen = _seen(right, proof, settings, properties, cluster, clock)
         verdicts[str(right)] = seen.verdict
-        lacks = seen.verdict is ProbeResult.MISSING
-        missing += [right] * lacks
-        effects = (right.lost, right.mode, acl_command(right, principal, servers)) if lacks else ()
+        missing = seen.verdict is ProbeResult.MISSING
+        effects = (right.lost, right.mode, acl_command(right, principal, servers)) if missing else ()
         yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
-    yield from _blind_findings(missing)
+    yield from _blind_findings([right for right in rights if verdicts[str(right)] is ProbeResult.MISSING])
     if not isinstance(settings, ObserverSettings):
         return
     of_sources = source_rights(settings)
@@ -69,12 +74,11 @@ def rights_findings(
     yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1])
 
 
-def _blind_findings(missing: Iterable[Right]) -> Iterator[Finding]:
+def _blind_findings(missing: Sequence[Right]) -> Iterator[Finding]:
     """One finding that no group is visible, if all permissions that show groups are ``missing``."""
-    needed = [right for right in missing if right.mode in BLIND_MODES]
-    if {right.mode for right in needed} != {*BLIND_MODES}:
+    if not may_be_blind(missing):
         return
-    names = " and ".join(map(str, needed))
+    names = " and ".join(str(right) for right in missing if right.mode in BLIND_MODES)
     yield failed(
         "groups",
         f"no group is visible, because {names} are denied; the observer would not become ready",

@@ -136,7 +136,7 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
 
 
 def may_be_blind(rights: Iterable[Right]) -> bool:
-    """Whether a role that needs these permissions sees no group if all of them are missing."""
+    """Whether no group is visible if all of these permissions are missing."""
     return {*BLIND_MODES} <= {right.mode for right in rights}
 
 

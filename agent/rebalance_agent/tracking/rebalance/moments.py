@@ -43,6 +43,7 @@ class StepMoments:
         self._generation = generation
         self.joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
+        self._waited = kept_waiting(before, generation)
         span = ReportSpan.between(before, episode.last) if before else None
         self._reported = ReportedTimes(reports, span, generation)
         self.claimed = claimed_partitions(generation)
@@ -168,8 +169,7 @@ class StepMoments:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self.joined_ms)
             if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have noticed
-                expelled = kept_waiting(self._before, generation)
-                latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered, expelled=expelled)
+                latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered, expelled=self._waited)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
