@@ -115,7 +115,8 @@ docs: $(STAMP) ## write the generated pages, tables and pictures of docs/
 	@$(BIN)/python docs/developers/pictures/draw_trace.py
 
 docs-site: ## build the documentation as a site into dist/site, and check its links (installs only the site's packages)
-	@tools=$$(PYTHONPATH=agent:tests $(PYTHON) -m supply.programs site) && "$$tools" -m docs.developers.site $(ARGS)
+	@tools=$$(PYTHONPATH=agent:tests $(PYTHON) -m supply.programs site) && echo "building the site takes about a minute ..." >&2 && \
+	  "$$tools" -m docs.developers.site $(ARGS)
 
 golden: $(STAMP) ## write the golden outputs that need no broker; read the difference (CONTRIBUTING.md)
 	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py

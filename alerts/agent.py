@@ -93,7 +93,7 @@ SNAPSHOT = Alert(
     "Observer {{ $labels.instance }} is not writing snapshots",
     "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. A snapshot older "
     "than a day is not used: the next start then reads the whole offsets topic, and does not report rebalances that "
-    "ended before it.",
+    "ended before that start.",
     "The observer's log shows the cause; most often, events cannot be published.",
     Board.AGENT,
 )

@@ -37,7 +37,7 @@ CLUSTERED = Alert(
     "{{ $labels.topic }} is concentrated on few members of $group",
     "For $for, the partitions of topic {{ $labels.topic }} have been on only {{ $value | humanizePercentage }} of the "
     "members of consumer group $group that could own them.",
-    "This is not urgent unless the topic lags; if it does, restart one of its owners.",
+    "This is not urgent unless the topic lags; if it does, change the assignor to range.",
 )
 
 ONE_HOST = Alert(
@@ -101,9 +101,9 @@ COPARTITION = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_copartition_breaks) >= $partitions
     """,
     "$group has co-partitioned topics on different members",
-    "In consumer group $group, equal partition numbers of topics that are configured as co-partitioned have had "
-    "different owners for $for ($count(partition number)). Joins of these partitions miss records.",
-    "Stop the output of wrong results, and use an assignor that gives equal partition numbers to the same member.",
+    "For $for, partitions with the same number have had different owners in consumer group $group, although their "
+    "topics are configured as co-partitioned ($count(partition number)). Joins of these partitions miss records.",
+    "Stop the output of wrong results, and use an assignor that gives partitions with the same number to one member.",
 )
 
 LOST = Alert(

@@ -19,8 +19,8 @@ _HEAD = """\
 
 `make alerts` generates this page from `alerts/`.
 
-These are rules for Prometheus (2.42 or newer) on the metrics of the [observer](observe.md) and the
-[sidecars](sidecar.md). Every alert has a runbook, and its text contains the measured value. If an alert has fired,
+These are rules for Prometheus (2.42 or newer). They use the metrics of the [observer](observe.md) and the
+[sidecars](sidecar.md). Every alert has a runbook, and the alert's text contains the measured value. If one has fired,
 start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire when,
 in replays of faults and of fleets without faults. The [glossary](glossary.md) explains terms such as *lower bound*.
 
@@ -58,7 +58,7 @@ route:
   group_by: [cluster, consumergroup]
   routes:
     - matchers: [alertname="KafkaGroupRolloutInProgress"]
-      receiver: nobody # it only inhibits others
+      receiver: nobody # this alert only inhibits others
     - matchers: [severity="critical"]
       receiver: pager
     - matchers: [severity="info"]
@@ -92,7 +92,8 @@ alerts:
 python -m alerts --values mine.yaml --out my-rules
 ```
 
-An unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`,
+The names of recording rules contain their windows: if you change a window, change it in the runbooks' queries, too. An
+unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`,
 the rules contain `${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
 
 With [several observers](high-availability.md), set `shared.across`: `sum` (the default) if replicas share the groups,
@@ -119,10 +120,10 @@ Values that need more context to interpret are only on the boards:
 
 - Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are rejected because
   they are too late (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery, both occur in every
-  rebalance, and how many are acceptable depends on the application. If they are a problem, use a rule like the one
+  rebalance, and the acceptable number depends on the application. If they are a problem, use a rule like the one
   below.
 - Skew by lag and by rate. If one partition has most of the load, the best possible value can be far above 1.
-- One missing observer of several that share the groups: the others take over its groups. Use `up`.
+- One missing observer, if several observers share the groups: the others take over its groups. Use `up`.
 
 ```promql
 round(sum by (cluster, consumergroup) (

@@ -13,13 +13,13 @@ _HEAD = """\
 ## Quiet fleets
 
 In these fleets nothing fails. Groups are deployed about twice per working day, half of them are autoscaled with the
-load, all nodes are drained one after the other, and three brokers restart one after the other. If an alert pages for
-any of that, `tests/slow/alerts/test_quiet_fleet.py` fails.
+load, all nodes are drained one after the other, and three brokers restart one after the other. If one of these
+events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
   KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
-  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. In half of the groups
-  of each kind that allows it, members report. A group with 20 rebalances or more has its own baseline.
+  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. For each kind
+  whose members can report, half of the groups report. A group with 20 rebalances or more has its own baseline.
 - **A deploy** replaces all members, one after the other or (in 15 % of the groups) all at once. The new member starts
   before or after the old one stops.
 - **A node drain** evicts all pods of the node at the same time. They start again on other nodes 5 to 25 s later.
@@ -28,7 +28,7 @@ any of that, `tests/slow/alerts/test_quiet_fleet.py` fails.
   broker stops and when it returns.
 
 Not covered: lag, commits, subscriptions by regular expression, Kafka Streams on the classic protocol, the gateway's
-reports, and rebalances that are aborted by a change of the coordinator.
+reports, and rebalances that a change of the coordinator aborts.
 
 *sent*: number of groups for which the alert created a ticket. *times*, *median* and *longest*: how often and for how
 long it fired."""
@@ -39,7 +39,7 @@ minutes, so that several are active at the same time. Each fires its alert once,
 causes at most one page or ticket at any time."""
 
 _WHY = {
-    "KafkaGroupEagerLargeGroup": "autoscaling grows a group that uses `range` to 20 members.",
+    "KafkaGroupEagerLargeGroup": "autoscaling enlarges a group that uses `range` to 20 members.",
     "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
     "KafkaGroupRebalanceStorm": """a deploy with two rebalances per member coincides with a scaling step, a node drain
   or a broker restart within 15 minutes. It is not sent if the deploy is detected.""",

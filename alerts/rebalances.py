@@ -89,7 +89,8 @@ NOOP = Alert(
     """,
     "Rebalances of $group change nothing",
     "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
-    "Use rebalance-agent explain to find the member that starts them, and check what it does at these times.",
+    "Use rebalance-agent explain or the coordinator's log to find the member that starts these rebalances, and check "
+    "what it does at these times.",
 )
 
 ROLLOUT = Alert(
@@ -99,7 +100,7 @@ ROLLOUT = Alert(
     """,
     "$group is being deployed",
     "The members of consumer group $group are being replaced one after the other, without failures.",
-    "No action is needed; this alert only inhibits the alert on storms.",
+    "No action is needed; this alert only inhibits the storm alert.",
 )
 
 FLAPPING = Alert(
@@ -124,7 +125,7 @@ NEAR_POLL_LIMIT = Alert(
     "A member of $group calls poll() too rarely",
     "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}, more than $ratio "
     "times its max.poll.interval.ms. If that interval passes, the member leaves the group, which then rebalances.",
-    "Find out what it processes for so long; the labels client_id and host identify the member.",
+    "Find out what takes the member so long; the labels client_id and host identify it.",
     Board.MEMBERS,
 )
 

@@ -22,12 +22,12 @@ _FOLDER = Path(__file__).with_name("replays")
 _HEAD = """\
 # Alerts, replayed
 
-`make alerts` generates this page from the results of tests.
+`make alerts` generates this page from test results.
 
 Coordinators and members are simulated. The real tracker turns their records and reports into the series that an
 observer and the sidecars export, and promtool evaluates the committed [rules](alerts.md) with the default values.
 Scrapes are 15 or 30 s apart, evaluations 30 s. A real Alertmanager with the documented [routes](alerts.md#route-them)
-and [inhibition](alerts.md#inhibition) determines what is sent. `tests/alerts/test_replay.py` fails if
+and [inhibition](alerts.md#inhibition) decides which notifications are sent. `tests/alerts/test_replay.py` fails if
 
 - an alert fires before the fault, fires twice, or fires more than a minute after its condition has held for its `for`;
 - it is still firing a minute after the fault has ended and its window and `keep_firing_for` have passed;

@@ -1,6 +1,6 @@
 """Alerts on stalls: how long partitions are stalled in rebalances.
 
-All but one use the lower bounds of stalls: the time for which partitions were certainly stalled.
+All but one use the lower bounds of stalls: how long partitions were certainly stalled.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ STALLED = (
         "KafkaGroupStalledLong",
         "critical",
         "$group was stalled for a long time",
-        "If it is still stalled, restart the member that rebalance-agent watch shows as missing or slow; in the sync "
-        "phase, that is the leader.",
+        "If the group is still stalled, restart the slowest member of earlier rebalances, which rebalance-agent "
+        "explain names; in the sync phase, restart the leader.",
     ),
 )
 
@@ -78,7 +78,7 @@ POSSIBLE = Alert(
     "$group may be using up its stall budget",
     "In the last $long, the partitions of consumer group $group may have been stalled for up to "
     "{{ $value | humanizePercentage }} of the time (upper bound): a burn rate of more than $factor for the objective "
-    "of $slo. For the lower bound, the burn rate is below that.",
+    "of $slo. By the lower bound, the burn rate is not above that.",
     "Compare the two bounds in the output of rebalance-agent explain, and check the lag of the group's partitions.",
 )
 
@@ -109,8 +109,8 @@ CALLBACK = Alert(
     """,
     "A revoked callback of $group is slow",
     "A revoked callback in consumer group $group took more than $seconds s, and at most "
-    "{{ $value | humanizeDuration }}. The whole group waits for it.",
-    "Restart the member if it hangs; otherwise, move work out of the callback.",
+    "{{ $value | humanizeDuration }}. Rebalances wait for this callback.",
+    "The callback has returned, so this is not urgent; move work out of it.",
     Board.MEMBERS,
 )
 

@@ -35,7 +35,7 @@ MEASUREMENTS = {
 APART = {
     "harmless": (
         "clients.harmless",
-        "what a consumer feels of being instrumented, with the sidecar well, absent, hanging and failing",
+        "what instrumentation costs a consumer, with a working, absent, hanging or failing sidecar",
     ),
     "rolling-restart": (
         "gateway.rolling_restart",

@@ -27,7 +27,7 @@ def regular_file(path: str) -> Iterator[BinaryIO]:
 
 
 def same_file(file: BinaryIO) -> str:
-    """A path to an open file, for libraries that open files themselves, whatever its own path leads to by then."""
+    """A path to an open file, for libraries that open files themselves, even if its own path changes."""
     return f"/dev/fd/{file.fileno()}"
 
 

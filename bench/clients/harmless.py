@@ -19,7 +19,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from bench.clients.harmless_clients import BATCH, CLIENTS
-from bench.clients.harmless_sidecars import failing, hanging, url, well
+from bench.clients.harmless_sidecars import failing, hanging, url, working
 from bench.clients.harmless_verdict import MORE, SAME, UNKNOWN, Finding, Measure, interval, judged
 from bench.measure import in_process, table
 from rebalance_agent.testing import EmbeddedKafka
@@ -69,7 +69,7 @@ def main(scale: float = 1.0) -> None:
         variants = {
             BARE: None,
             AGAIN: None,
-            "instrumented, sidecar well": stack.enter_context(well(kafka.bootstrap_servers)),
+            "instrumented, sidecar OK": stack.enter_context(working(kafka.bootstrap_servers)),
             "instrumented, no sidecar": url(free_ports(1)[0]),
             "instrumented, sidecar hangs": stack.enter_context(hanging()),
             "instrumented, sidecar answers 500": stack.enter_context(failing()),
@@ -127,8 +127,8 @@ def print_verdicts(findings: Sequence[Finding]) -> None:
     """Print the number of figures by verdict, and each figure that differs from bare ones or may be above its bound."""
     count = Counter(each.verdict for each in findings)
     bounds = ", ".join(f"{each.title} {each.bound:g} {each.unit}" for each in MEASURES)
-    print(f"\n{count[SAME]} of {len(findings)} figures are surely within their bounds ({bounds}),")
-    print(f"{count[MORE]} are surely above, and {count[UNKNOWN]} are undecided.", flush=True)
+    print(f"\n{count[SAME]} of {len(findings)} figures are certainly within their bounds ({bounds}),")
+    print(f"{count[MORE]} are certainly above, and {count[UNKNOWN]} are undecided.", flush=True)
     for each in findings:
         if each.enough and (each.seen or each.verdict != SAME):
             print(f"- {_verdict_text(each)}", flush=True)
@@ -140,7 +140,7 @@ def settled(findings: Mapping[str, Sequence[Finding]]) -> None:
         f"{client}, {_verdict_text(each)}" for client, of in findings.items() for each in of if each.verdict == MORE
     ]
     if worse:
-        raise SystemExit("\nInstrumented consumers surely take more:\n" + "\n".join(worse))
+        raise SystemExit("\nInstrumented consumers certainly take more:\n" + "\n".join(worse))
 
 
 def _verdict_text(finding: Finding) -> str:

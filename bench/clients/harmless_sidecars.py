@@ -22,7 +22,7 @@ def url(port: int) -> str:
 
 
 @contextlib.contextmanager
-def well(bootstrap: str) -> Iterator[str]:
+def working(bootstrap: str) -> Iterator[str]:
     """Run a sidecar as users do, which publishes to the broker; yield its URL."""
     web, events = free_ports(2)
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", bootstrap]

@@ -1,1 +1,1 @@
-"""The board Agent: state of observers, sidecars and gateways."""
+"""The Agent board: state of observers, sidecars and gateways."""

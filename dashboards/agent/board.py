@@ -1,4 +1,4 @@
-"""The board Agent: its variables, rows, links and annotations."""
+"""The Agent board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 

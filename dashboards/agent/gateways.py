@@ -52,7 +52,7 @@ SEATS = Panel(
     22,
     "Gateways: seats",
     "What do gateways do with seats, and how many rebalances does that avoid (lower bound)? predicted and observe: "
-    "what mode on would do; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, "
+    "what mode 'on' would do; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, "
     "wrong, unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances avoided, {{mode}}", "mode"),
@@ -66,9 +66,9 @@ COST = Panel(
     24,
     "Gateways: cost and benefit of seats",
     "How many partition-seconds of stall do vacant seats cost (upper bound)? Counted when the seat is taken or given "
-    "up; observe: the cost that mode on would have had. saved after kills: how much earlier partitions of killed "
+    "up; observe: the cost that mode 'on' would have had. saved after kills: how much earlier partitions of killed "
     "consumers were free again (lower bound), in partition-seconds, counted when the session would have ended. "
-    "newcomers waited: how much later newcomers began to work, so that they could join together.",
+    "newcomers waited: how much later newcomers began to work because they joined together.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),

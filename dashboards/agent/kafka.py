@@ -69,8 +69,9 @@ POLLS = Panel(
 SNAPSHOTS = Panel(
     17,
     "Snapshots",
-    "How much would a restart have to read again? The age of the newest snapshot of any partition. With snapshot "
-    "problems, the next start reads the topic from its beginning.",
+    "How much would a restart have to read again? The age of the newest snapshot of any partition. If that "
+    "snapshot cannot be used, for example because it is older than a day, the next start reads the offsets topic from "
+    "its beginning.",
     (
         Query(
             f"time() - max by (instance) (rebalance_agent_last_snapshot_timestamp_seconds{{{ROLE}}} > 0)",

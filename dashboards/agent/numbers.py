@@ -1,4 +1,4 @@
-"""The numbers at the top of the board Agent."""
+"""The numbers at the top of the Agent board."""
 
 from __future__ import annotations
 

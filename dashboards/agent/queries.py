@@ -1,4 +1,4 @@
-"""Queries of the board Agent."""
+"""Queries of the Agent board."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The board Fleet: the groups with the highest rebalance costs, and the causes."""
+"""The Fleet board: the groups with the highest rebalance costs, and the causes."""

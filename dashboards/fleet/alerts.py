@@ -1,4 +1,4 @@
-"""Firing alerts on the board Fleet."""
+"""Firing alerts on the Fleet board."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALERTS = Panel(
     23,
     "Firing alerts",
     "Which alerts of this project are firing, and for how long has their condition been true? Critical alerts come "
-    "first; alerts of severity info are not shown. A click on a group opens its board; docs/alerts.md has the first "
+    "first; alerts of severity info are not shown. Clicking a group opens its board; docs/alerts.md has the first "
     "action for each alert. The table is empty unless this Prometheus evaluates the rules.",
     (
         Query(

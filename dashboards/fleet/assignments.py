@@ -1,4 +1,4 @@
-"""Assignments and members on the board Fleet."""
+"""Assignments and members on the Fleet board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The board Fleet: its variables, rows, links and annotations."""
+"""The Fleet board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["FLEET"]
 FLEET = Board(
     FLEET_UID,
     "Kafka rebalances / Fleet",
-    "Which consumer groups have the highest rebalance costs, and why. A click on a group opens its board.",
+    "Which consumer groups have the highest rebalance costs, and why. Clicking a group opens its board.",
     (
         cluster("kafka_rebalance_group_info"),
         job("kafka_rebalance_group_info", "observers"),

@@ -1,4 +1,4 @@
-"""Further problems of groups, for the last column of the table on the board Fleet."""
+"""Further problems of groups, for the last column of the table on the Fleet board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the board Fleet: the groups with the highest costs, and the assignors of all groups."""
+"""The tables of the Fleet board: the groups with the highest costs, and the assignors of all groups."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ WHICH = Panel(
     7,
     "Most expensive groups, and why",
     "Which groups lost the most partition-time, and why? Lost: stalled partition-seconds (ten partitions for a minute "
-    "are 10 min), lower bound. At most: the upper bound, if known; if a member was killed and does not report, only "
+    "are 10 min), lower bound. At most: the upper bound, if known; if a killed member did not report, only "
     "the upper bound includes the time until its session ended. Main trigger: the most frequent trigger; if several "
     "are about equally frequent, the most serious of them, because a member that fails also joins again. Mean stall: "
     "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member that the others waited "
     "for longest, even if it was removed for that. Waited: for how long. Running: age of a running rebalance. Other "
     "problem: the most serious of stuck, no members, storm, failed rebalances, members removed because they were too "
-    "slow, flapping members, uneven assignment, idle members, excess moves. A click on a group opens its board.",
+    "slow, flapping members, uneven assignment, idle members, excess moves. Clicking a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),

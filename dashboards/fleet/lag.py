@@ -1,4 +1,4 @@
-"""Lag, and groups without members, on the board Fleet."""
+"""Lag, and groups without members, on the Fleet board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers at the top of the board Fleet."""
+"""The numbers at the top of the Fleet board."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBERS = (
     Panel(
         1,
         "Groups",
-        "How many consumer groups does the observer see? 0 means that no observer is scraped: see the board Agent.",
+        "How many consumer groups does the observer see? 0 means that no observer is scraped: see the Agent board.",
         (Query(f"count({gauge('kafka_rebalance_group_info', GROUP)})", now=True),),
         Look.NUMBER,
         width=4,

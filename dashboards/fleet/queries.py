@@ -1,4 +1,4 @@
-"""Queries and links of the board Fleet."""
+"""Queries and links of the Fleet board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stalls, rebalances and their causes on the board Fleet."""
+"""Stalls, rebalances and their causes on the Fleet board."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The board Group: the rebalances of one consumer group, their causes and costs."""
+"""The Group board: the rebalances of one consumer group, their causes and costs."""

@@ -13,8 +13,8 @@ LOADS = Panel(
     17,
     "Partitions by member",
     "How many partitions did each member have over time? A step is a rebalance; a member that disappears and returns "
-    "is flapping. If several members have the same client id and host, their highest count is shown. A click on a "
-    "member opens the board Members.",
+    "is flapping. If several members have the same client id and host, their highest count is shown. Clicking a "
+    "member opens the Members board.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,
     width=9,
@@ -27,7 +27,7 @@ OWNERS = Panel(
     "How many partitions does each member have now? Members: number of members with the same client id and host; "
     "their row shows the highest count. _folded is the sum of the members beyond the agent's limit. Seat taken by: "
     "the consumer that now has the member's seat, if a gateway handed the seat over and Kafka still shows the first "
-    "consumer. A click on a client opens the board Members, if the client reports.",
+    "consumer. Clicking a client opens the Members board, if the client reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),

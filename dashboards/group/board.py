@@ -1,4 +1,4 @@
-"""The board Group: its variables, rows, links and annotations."""
+"""The Group board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 

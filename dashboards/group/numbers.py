@@ -1,4 +1,4 @@
-"""The numbers at the top of the board Group."""
+"""The numbers at the top of the Group board."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NUMBERS = (
     Panel(
         4,
         "Last rebalance",
-        "How long ago did the last rebalance end? If it is below a minute again and again, there is a storm.",
+        "How long ago did the last rebalance end? If it is often below a minute, there is a storm.",
         (
             Query(
                 f"time() - {gauge('kafka_rebalance_last_completed_timestamp_seconds', ONE_GROUP)}",

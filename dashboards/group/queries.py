@@ -1,4 +1,4 @@
-"""Queries and links of the board Group."""
+"""Queries and links of the Group board."""
 
 from __future__ import annotations
 

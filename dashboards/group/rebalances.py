@@ -46,7 +46,8 @@ STALLS = Panel(
     "How long was the longest stall of a partition, and is that normal at this hour? Each point is the mean over the "
     "rebalances since the previous point. exact: measured by members; bound: the lower bound; at most: the upper "
     "bound, over all rebalances that have one. normal: the group's baseline of lower bounds, from the pipeline. whole "
-    "group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached this limit.",
+    "group: seconds for which at least half of the partitions were stalled, in stalls that reached this limit "
+    "(setting stall_limits).",
     (
         Query(mean_of(STALL, ONE_GROUP, "basis"), "mean, {{basis}}"),
         Query(mean_of(STALL_UPPER, ONE_GROUP), "mean, at most"),
@@ -98,7 +99,7 @@ SLOWEST = Panel(
     "Slowest member",
     "Which members did the others certainly wait for, and for how long? A member is shown for an hour after the last "
     "rebalance in which it was the slowest, if reports or commits show that, even if it was removed for being slow; "
-    "at most five members. If it is always the same member, check its callbacks on the board Members, or its host.",
+    "at most five members. If it is always the same member, check its callbacks on the Members board, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
@@ -111,11 +112,11 @@ STANDING = Panel(
     16,
     "Stalled partitions",
     "How many partitions were stalled at the same time? Stalled partition-seconds per second. stalled: the lower "
-    "bound; at most: the upper bound, all of it when a rebalance settles. subscribed: the number of subscribed "
-    "partitions; an eager rebalance reaches it. no owner: partitions without an owner outside rebalances, because the "
-    "group is Empty or the assignment left them out. two owners: partitions that a removed member still held; shown "
-    "when that ends, all at once. catching up: moved partitions whose owner has not yet read what was appended before "
-    "it took them over (lower bound; only groups in lag_groups).",
+    "bound; at most: the upper bound, added when a rebalance settles. subscribed: the number of subscribed partitions; "
+    "an eager rebalance reaches it. no owner: partitions without an owner outside rebalances, because the group is "
+    "Empty or the assignment left them out. two owners: partitions that a removed member still held, shown together "
+    "when the member gives them up. catching up: moved partitions whose owner has not yet read what was appended "
+    "before it took them over (lower bound; only groups in lag_groups).",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "stalled"),
         Query(

@@ -34,10 +34,10 @@ TIMELINE = Panel(
 RUNS = Panel(
     10,
     "Assignor and protocol",
-    "Which assignor and protocol does the group use, and where is that known from? Eager assignors stop every "
-    "partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
-    "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the "
-    "group is deleted and created again.",
+    "Which assignor and protocol does the group use, and what is the source of this information? Eager assignors stop "
+    "every partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
+    "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the group "
+    "is deleted and created again.",
     (
         Query(
             gauge(

@@ -1,1 +1,1 @@
-"""The board Members: reports of consumers from sidecars and gateways."""
+"""The Members board: reports of consumers from sidecars and gateways."""

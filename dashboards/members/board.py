@@ -1,4 +1,4 @@
-"""The board Members: its variables, rows, links and annotations."""
+"""The Members board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ def slowest(name: str, legend: str, *by: str) -> Query:
 LIBRARIES = Panel(
     19,
     "Client libraries",
-    "Which client libraries do members use, and which of them have trouble with rebalances? Clients report their "
-    "library and version to a gateway. In rebalances: time within the time range, only for clients that push "
-    "telemetry to the gateway. Failed: failed rebalances, which only Java clients count.",
+    "Which client libraries do members use, and which libraries have problems with rebalances? Clients report their "
+    "library and version to a gateway. In rebalances: time spent in rebalances, only for clients that push telemetry "
+    "to the gateway. Failed: failed rebalances, which only Java clients count.",
     (
         Query(gauge(f"{PREFIX}info", MEMBER, *CLIENT, "host", "software", "version"), rows=True),
         Query(total(f"{PREFIX}rebalancing_seconds_total", *CLIENT, "host"), rows=True),
@@ -88,8 +88,9 @@ POLLS = Panel(
 IDLE = Panel(
     22,
     "Idle time of consumers",
-    "Do consumers have spare time? The share of its time that a consumer spends in poll(): near 0, it only processes, "
-    "and will be the first to be late for polls and rebalances. The ten consumers with the lowest share are shown.",
+    "Do consumers have spare time? The share of its time that a consumer spends in poll(): near 0, it is always "
+    "processing, and will be the first to be late for polls and rebalances. The ten consumers with the lowest share "
+    "are shown.",
     (Query(worst(10, gauge(IDLE_RATIO, MEMBER, *HOST), f"-min by ({', '.join(HOST)}) ({LOWEST})", *HOST), NAME),),
     unit="percentunit",
     width=12,
@@ -99,7 +100,7 @@ COMMITS = Panel(
     23,
     "Duration of commits",
     "How long do offset commits take? The longest in the client's own window; the ten slowest clients are shown. A "
-    "slow commit in the revoked callback delays the whole group.",
+    "slow commit in the revoked callback delays the rebalance.",
     (slowest("commit_seconds", NAME),),
     Look.DOTS,
     "s",

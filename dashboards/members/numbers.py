@@ -1,4 +1,4 @@
-"""The numbers at the top of the board Members."""
+"""The numbers at the top of the Members board."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUMBERS = (
     Panel(
         1,
         "Members that report",
-        "How many members report, through a sidecar or a gateway? If the board Fleet counts more, the others are not "
+        "How many members report, through a sidecar or a gateway? If the Fleet board counts more, the others are not "
         "instrumented, and their stalls are bounds.",
         (Query(f"count({gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)})", now=True),),
         Look.NUMBER,
@@ -32,7 +32,7 @@ NUMBERS = (
         "Slowest callback (upper bound)",
         "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this: the "
         "upper bound of the slowest one's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks of "
-        "its process if that is lower. While onPartitionsRevoked runs, the whole group waits.",
+        "its process if that is lower. While onPartitionsRevoked runs, the rebalance waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",
@@ -57,7 +57,7 @@ NUMBERS = (
         "Partitions reported lost",
         "Did members report partitions that they lost without revoking them? Not every client has a callback for "
         "that, and a killed member reports nothing, so an empty panel does not mean that nothing was lost. The alert "
-        "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) use the coordinator's records "
+        "KafkaGroupPartitionsLost and the Group board (Partitions that moved: lost) use the coordinator's records "
         "instead.",
         (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)}) > 0", now=True),),
         Look.NUMBER,

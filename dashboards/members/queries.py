@@ -1,4 +1,4 @@
-"""Queries of the board Members."""
+"""Queries of the Members board."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ CALLBACKS = Panel(
     7,
     "Slowest callbacks",
     "How long do the application's rebalance callbacks take, and in which process? Each point is the mean since the "
-    "previous point; the ten processes with the most time in callbacks are shown. revoked delays the whole group; "
+    "previous point; the ten processes with the most time in callbacks are shown. revoked delays the rebalance; "
     "assigned delays only its own member; lost runs after the member was removed from the group.",
     (
         Query(

@@ -84,7 +84,7 @@ class Board:
 def leads_to(uid: str, title: str, *variables: str) -> Link:
     """Return a link to another board that keeps the values of these variables; Grafana adds the time range.
 
-    Not every variable is valid on every board: an observer's ``job`` matches nothing on the board Members.
+    Not every variable is valid on every board: an observer's ``job`` matches nothing on the Members board.
     """
     taken = "&".join(f"${{{name}:queryparam}}" for name in ("datasource", "cluster", *variables))
     return Link(title, f"/d/{uid}?{taken}")

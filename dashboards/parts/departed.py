@@ -1,4 +1,4 @@
-"""The members that failed or keep leaving, on the boards Fleet and Group."""
+"""The members that failed or keep leaving, on the Fleet and Group boards."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The board Service: the groups of one service or team, for its owner."""
+"""The Service board: the groups of one service or team, for its owner."""

@@ -1,4 +1,4 @@
-"""The board Service: its variables, rows, links and annotations."""
+"""The Service board: its variables, rows, links and annotations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["SERVICE"]
 SERVICE = Board(
     SERVICE_UID,
     "Kafka rebalances / Service",
-    "The groups of one service, for its owner: objective, error budget, deploys, lag. A click opens a group's board.",
+    "The groups of one service, for its owner: objective, error budget, deploys, lag. Click a group to open its board.",
     (
         cluster("kafka_rebalance_group_info"),
         job("kafka_rebalance_group_info", "observers"),

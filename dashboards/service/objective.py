@@ -67,7 +67,7 @@ WHICH = Panel(
     f"time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
     "stalled partition-seconds, summed over all partitions. Main trigger: the most frequent trigger; if several are "
     "about equally frequent, the most serious of them. Lag age: age of the oldest unread record, for groups in "
-    "lag_groups. Other problem: the most serious further problem. A click on a group opens its board.",
+    "lag_groups. Other problem: the most serious further problem. Clicking a group opens its board.",
     (
         Query(f"{count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)} / {ALLOWED:g}", rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),

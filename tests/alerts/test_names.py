@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -145,6 +148,38 @@ def test_names_in_pages_exist(path):
     assert commands <= set(COMMANDS)
     for target in re.findall(r"\]\(([^)#\s]*)", text):
         assert not target or (path.parent / target).exists(), target
+
+
+def commands_in(text):
+    """The ``rebalance-agent`` commands of a page's shell blocks, without the program's name."""
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith("rebalance-agent "):
+                yield shlex.split(line.partition("|")[0], comments=True)[1:]
+
+
+@pytest.mark.parametrize("path", [*RUNBOOKS, *OF_LINES], ids=lambda path: path.stem)
+def test_commands_in_pages_have_arguments_that_the_command_accepts(path):
+    for command, *arguments in commands_in(path.read_text(encoding="utf-8")):
+        parser = argparse.ArgumentParser()
+        module = importlib.import_module(f"rebalance_agent.cli.commands.{command}")
+        module.add_parser(parser.add_subparsers())
+        parser.parse_args([command, *arguments])
+
+
+@pytest.mark.parametrize("line", ["explain GROUP --first 20", "watch --twice GROUP"])
+def test_a_wrong_argument_is_detected(line):
+    parser = argparse.ArgumentParser()
+    command = line.partition(" ")[0]
+    importlib.import_module(f"rebalance_agent.cli.commands.{command}").add_parser(parser.add_subparsers())
+    with pytest.raises(SystemExit):
+        parser.parse_args(shlex.split(line))
+
+
+def test_queries_in_runbooks_do_not_depend_on_the_window_of_another_alert():
+    """Recorded series are named after windows that users change, so only alerts on such a window may query one."""
+    read = {path.stem for path in RUNBOOKS if "cluster_consumergroup:" in path.read_text(encoding="utf-8")}
+    assert all(name.startswith("KafkaGroupStallBudgetBurn") for name in read)
 
 
 def promql(text):

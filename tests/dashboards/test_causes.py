@@ -1,4 +1,4 @@
-"""Problems of groups on the board Fleet, evaluated by promtool: Main trigger, Other problem, and firing alerts."""
+"""Problems of groups on the Fleet board, evaluated by promtool: Main trigger, Other problem, and firing alerts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel Storms of the board Fleet does not count deploys, like the alert on storms."""
+"""The panel Storms of the Fleet board does not count deploys, like the alert on storms."""
 
 from __future__ import annotations
 

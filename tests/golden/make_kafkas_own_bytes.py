@@ -252,6 +252,73 @@ def txn_commits() -> dict[str, str]:
     }
 
 
+def describes() -> Iterator[dict[str, Any]]:
+    """Every version that we read of the APIs that describe epoch groups: a request for two groups, and a response."""
+    assignment = {"topicPartitions": [{"topicId": TOPIC_ID, "topicName": "clicks", "partitions": [0, 7]}]}
+    tasks = {
+        "activeTasks": [{"subtopologyId": "0", "partitions": [1, 2]}],
+        "standbyTasks": [{"subtopologyId": "0", "partitions": [3]}],
+        "warmupTasks": [{"subtopologyId": "1", "partitions": [4]}],
+    }
+    member = {
+        "memberId": "m-1",
+        "rackId": None,
+        "memberEpoch": 8,
+        "clientId": "h\u00e9llo",
+        "clientHost": "/10.0.0.1",
+    }
+    subscribed = {"subscribedTopicNames": ["clicks", "payments"], "assignment": assignment}
+    consumer = {**member, **subscribed, "instanceId": "static-1", "subscribedTopicRegex": "c.*"}
+    consumer["targetAssignment"] = {"topicPartitions": []}
+    offset = {"subtopologyId": "0", "partition": 1, "offset": 42}
+    streams = {
+        **member,
+        "instanceId": None,
+        "topologyEpoch": 3,
+        "processId": "p-1",
+        "userEndpoint": {"host": "h", "port": 65_000},
+        "clientTags": [{"key": "zone", "value": "a"}],
+        "taskOffsets": [offset],
+        "taskEndOffsets": [offset],
+        "assignment": tasks,
+        "targetAssignment": tasks,
+        "isClassic": True,
+    }
+    internal = {
+        "name": "store-changelog",
+        "partitions": 5,
+        "replicationFactor": 3,
+        "topicConfigs": [{"key": "retention.ms", "value": "1"}],
+    }
+    subtopology = {
+        "subtopologyId": "0",
+        "sourceTopics": ["clicks"],
+        "repartitionSinkTopics": ["sink"],
+        "stateChangelogTopics": [internal],
+        "repartitionSourceTopics": [internal],
+    }
+    group = {"errorCode": 0, "errorMessage": None, "groupId": "orders", "groupState": "Reconciling"}
+    group |= {"groupEpoch": 9, "assignmentEpoch": 8, "authorizedOperations": -2_147_483_648}
+    topology = {"epoch": 3, "subtopologies": [subtopology]}
+    named = {**group, "assignorName": "uniform"}
+    for name, version, described in (
+        ("ConsumerGroup", 0, {**named, "members": [consumer]}),
+        ("ConsumerGroup", 1, {**named, "members": [{**consumer, "memberType": 1}]}),
+        ("ShareGroup", 1, {**named, "members": [{**member, **subscribed}]}),
+        ("StreamsGroup", 0, {**group, "topology": topology, "members": [streams, {**streams, "userEndpoint": None}]}),
+        ("StreamsGroup", 0, {**group, "errorCode": 69, "errorMessage": "gone", "topology": None, "members": []}),
+    ):
+        answer = {"throttleTimeMs": 1, "groups": [described]}
+        asked = {"groupIds": ["orders", "h\u00e9llo"], "includeAuthorizedOperations": False}
+        yield {
+            "api": f"{name}Describe",
+            "version": version,
+            "request": text(KafkasMessage(f"{name}DescribeRequestData").encode(version, asked)[2:]),
+            "answer": text(KafkasMessage(f"{name}DescribeResponseData").encode(version, answer)[2:]),
+            "kafkas_groups": [described],
+        }
+
+
 def endpoints(hosts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """Brokers 1 and 2, ports 9001 and 9002; the second one has no rack."""
     for number, host in enumerate(hosts, start=1):
@@ -274,6 +341,7 @@ def main() -> None:
         "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
         "share_responses": list(share_responses()),
         "txn_commits_by_topic_ids": txn_commits(),
+        "describes": list(describes()),
     }
     OUT.write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

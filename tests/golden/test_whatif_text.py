@@ -142,7 +142,9 @@ def test_groups_of_two_clusters_are_not_one_history(quiet, capsys):
     Path("events.ndjson").write_bytes(lines([*clustered(4), *others]))
     code, _, err = run(capsys, "g", "--events", "events.ndjson")
     assert code == 2
-    assert err.endswith("events.ndjson has groups g of 2 clusters, such as c and other: keep only one of them\n")
+    assert err.endswith(
+        "events.ndjson has groups g of 2 clusters, such as c and other: keep only the events of one cluster\n"
+    )
 
 
 def test_the_help_explains_the_table(capsys):

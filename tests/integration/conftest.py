@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import support.kafka.closed_sockets  # noqa: F401 - for its effect
+import support.kafka.closed_sockets
+import support.members.message_classes  # noqa: F401 - for its effect
 from support.browsers.browsing import browser
 from support.browsers.fleet_page import EVIL, FleetPage, served
 

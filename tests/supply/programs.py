@@ -41,6 +41,7 @@ def python(lock: Path = FOLDER / "audit.lock") -> str:
     with (folder / ".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if not complete.exists():
+            print(f"installing the packages of {lock.name} (once) ...", file=sys.stderr)
             shutil.rmtree(environment, ignore_errors=True)  # an earlier installation was killed, or had no network
             _run([sys.executable, "-m", "venv", str(environment)])
             asked = (

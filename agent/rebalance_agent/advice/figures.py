@@ -22,7 +22,7 @@ class Replayed:
     """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None if not possible.
 
     ``generation`` is the recorded one that closed the rebalance. ``moved`` is 0 in the first rebalance, which starts
-    from no assignment. ``clustered_ratio``: the share of topics that are wholly on one host (see `HostSpread`); None
+    from no assignment. ``clustered_ratio``: the share of topics that are entirely on one host (see `HostSpread`); None
     where none could be on several.
     """
 
@@ -42,7 +42,7 @@ class Figures:
     """Sums over rebalances: ``generations`` were measured for skew and imbalance, ``stalls`` of them have known stalls.
 
     ``spreads``: rebalances with topics that could be on several hosts; ``clustered_sum``: the sum of their shares of
-    topics that are wholly on one.
+    topics that are entirely on one host.
     ``avoided``: rebalances that static membership would have avoided; ``avoided_partition_seconds``: their stalls;
     ``waited_partition_seconds``: how long partitions would have waited for their members instead.
     """
@@ -63,7 +63,7 @@ class Figures:
 
     @property
     def clustered_mean(self) -> float | None:
-        """Mean share of topics that are wholly on one host; None if none could be on several."""
+        """Mean share of topics that are entirely on one host; None if none could be on several."""
         return self.clustered_sum / self.spreads if self.spreads else None
 
     @property

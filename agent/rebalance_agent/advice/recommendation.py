@@ -3,7 +3,7 @@
 It is the only source of advice: `whatif`, `explain`, the pages and the report show its sentence.
 
 The criteria for strategies, in order: they keep the purpose of the group's own strategy, and its clients can run them;
-the lowest skew, since an overloaded member is slow all the time; the fewest topics that are wholly on one host; the
+the lowest skew, since an overloaded member is slow all the time; the fewest topics that are entirely on one host; the
 shortest stalls; and if no stall is known, the fewest moves. Small differences count as none, and the group's own
 strategy wins ties.
 
@@ -31,7 +31,7 @@ class Recommendation:
     """A recommendation for one group. ``strategy`` None: no better one is known.
 
     ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances. ``slow_member``: the
-    name of a member that should stop sooner. ``clustered``: most topics are wholly on one host.
+    name of a member that should stop sooner. ``clustered``: most topics are entirely on one host.
     """
 
     cluster_id: str

@@ -45,20 +45,20 @@ def sentence(what_if: WhatIf, choice: Choice) -> str:
 
 
 def is_clustered(what_if: WhatIf) -> bool:
-    """Return whether most topics were wholly on one host in the end."""
+    """Return whether most topics were entirely on one host in the end."""
     return what_if.host_spread is not None and what_if.host_spread.clustered_ratio > CLUSTERED_MAX
 
 
 def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
-            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in a stall "
-            f"of {slow.stall_seconds:.1f} s, which the members measured, the group waited {slow.seconds:.1f} s for it."
+            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: the group "
+            f"waited {slow.seconds:.1f} s for it in a stall of {slow.stall_seconds:.1f} s (measured by the members)."
         )
 
 
 def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """Yield that most topics are wholly on one host, and a remedy if no strategy helps."""
+    """Yield that most topics are entirely on one host, and a remedy if no strategy helps."""
     if (spread := what_if.host_spread) is None or not is_clustered(what_if):
         return
     yield f"{spread.on_one_host} of {spread.topics} topics have all their partitions on one of {spread.hosts} hosts."
@@ -66,7 +66,7 @@ def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     if not cured and what_if.assignor in _BY_ORDER:
         yield (
             f"{what_if.assignor} assigns in the order of member ids, which begin with the client id: with client ids "
-            "that do not begin with the name of the host, it would distribute them."
+            "that do not begin with the host name, it would spread the topics over the hosts."
         )
 
 
@@ -78,7 +78,7 @@ def _main(what_if: WhatIf, choice: Choice) -> str:
     elif reason := _refused(what_if):
         text = f"No strategy can be recommended: {reason}"
     elif library_strategy(what_if.assignor) is None:
-        text = f"The promises of {name} are unknown, so the figures are for comparison only"
+        text = f"It is unknown what {name} guarantees, so the figures are only for comparison"
     else:
         text = f"No strategy better than {name} is known for this group"
     return text + (_static(best or own, alone=best is None) if choice.static else "") + "."
@@ -100,20 +100,23 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         [kind for kind in ClientKind if changes.get(kind) is change]
         for change in (Change.ROLLING, Change.STOP, Change.IMPOSSIBLE)
     )
-    second = f"each second of that costs {what_if.partitions} partition-seconds"
+    second = f"each second of this costs {what_if.partitions} partition-seconds"
     if not stop and not impossible:
-        yield f"That takes two rolling restarts: first with both in each member's list, then with {new} alone."
+        yield (
+            "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+            f"{new} alone."
+        )
     elif not rolling and not impossible:
         yield (
-            "librdkafka refuses a list with both: stop all members, change the assignor, and start them again; "
-            f"{second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers have it (Kafka 4.0) and "
-            "librdkafka is 2.12 or newer."
+            "librdkafka rejects a list with both assignors: stop all members, change the assignor, and start them "
+            f"again; {second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka "
+            "4.0) and librdkafka is 2.12 or newer."
         )
     else:
         if any(len(kinds) > 1 for kinds in what_if.clients):
             yield "The steps depend on the members' client library, which is not visible."
         if rolling:
-            yield f"{_joined(rolling)}: two rolling restarts, first with both in each member's list."
+            yield f"{_joined(rolling)}: two rolling restarts, first with both assignors in each member's list."
         if stop:
             yield f"{_joined(stop)}: all members must stop at the same time, and {second}."
         if impossible:
@@ -131,7 +134,7 @@ def _rejected(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         instead = f"instead of {what_if.host_spread.clustered if what_if.host_spread else 0} now"
     yield (
         f"{choice.rejected.strategy} is not recommended: if all members stopped and started again, {anew.clustered} of "
-        f"{anew.topics} topics would be wholly on one host, {instead}."
+        f"{anew.topics} topics would be entirely on one host, {instead}."
     )
 
 
@@ -139,8 +142,8 @@ def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     own, best = choice.own.figures, choice.best
     if best is not None and what_if.copartitioned and _splits_numbers(best.strategy):
         yield (
-            "If the application joins topics by partition number, it must stay with an assignor that keeps equal "
-            "numbers together, such as cooperative-copartitioned-sticky."
+            "If the application joins topics by partition number, it must stay with an assignor that keeps "
+            "partitions with the same number together, such as cooperative-copartitioned-sticky."
         )
     count, stalls = own.generations, own.stalls
     if not count or (_refused(what_if) and not choice.static):
@@ -177,7 +180,7 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
     if abs(clustered - spread) >= CLUSTERED_MIN:
         yield (
             spread < clustered,
-            f"{spread:.0%} of the topics would have been wholly on one host instead of {clustered:.0%}",
+            f"{spread:.0%} of the topics would have been entirely on one host instead of {clustered:.0%}",
         )
     had, has = own.stalled_partition_seconds, best.stalled_partition_seconds
     if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:

@@ -8,10 +8,10 @@ SKEW_MIN = 0.05
 """Smallest difference of mean skew that counts, as a part of a member's share."""
 
 CLUSTERED_MIN = 0.25
-"""Smallest difference that counts of the mean share of topics that are wholly on one host."""
+"""Smallest difference that counts of the mean share of topics that are entirely on one host."""
 
 CLUSTERED_MAX = 0.5
-"""Share of topics wholly on one host above which advice mentions it, as the alert ``KafkaGroupTopicsOnOneHost``."""
+"""Share of topics entirely on one host above which advice mentions it, as the alert ``KafkaGroupTopicsOnOneHost``."""
 
 STALL_MIN = 0.1
 """Smallest difference of stalls that counts, as a part of the stalled partition-seconds: the precision of the model."""

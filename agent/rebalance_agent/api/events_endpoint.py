@@ -119,7 +119,9 @@ class EventsApp:
         try:
             self._accept(events, dropped)
         except Exception as error:
-            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be accepted now"}) from error
+            raise _RefusedError(
+                HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be accepted now; retry later"}
+            ) from error
         if process:
             self._alive(process)
         return {"accepted": len(events)}
@@ -165,7 +167,9 @@ class EventsApp:
         if (wait := bucket.take(number)) > 0:
             seconds = math.ceil(wait)
             raise _RefusedError(
-                HTTPStatus.TOO_MANY_REQUESTS, {"error": f"too many {what}, wait {seconds} s"}, Retry_After=str(seconds)
+                HTTPStatus.TOO_MANY_REQUESTS,
+                {"error": f"too many {what}: retry after {seconds} s"},
+                Retry_After=str(seconds),
             )
 
 

@@ -112,8 +112,8 @@ class GroupsApi:
         if detail is None:
             self.rebalances(name)
             raise NotKnownError(
-                f"no rebalance {identity[:100]!r} of this group is remembered; "
-                f"{REBALANCES.path} lists those that are (the last ones, since this process started)"
+                f"there is no rebalance {identity[:100]!r} of this group; {REBALANCES.path} lists the last ones since "
+                "this process started"
             )
         return detail
 
@@ -169,8 +169,8 @@ class GroupsApi:
         view = next((view for view in self._views() if view.group == name), None)
         if view is None:
             raise NotKnownError(
-                f"there is no group {name[:300]!r} here; {GROUPS.path} lists those that are shown "
-                "(groups_allow and groups_deny decide which)"
+                f"there is no group {name[:300]!r} here; {GROUPS.path} lists the groups that are shown (groups_allow "
+                "and groups_deny select them)"
             )
         return view
 

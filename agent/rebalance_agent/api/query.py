@@ -122,7 +122,7 @@ def _given(route: Route, query: str) -> Mapping[str, list[str]]:
     for name, value in pairs:
         if name not in parameters:
             raise InvalidInputError(
-                name[:100], f"is not a parameter of this path; its parameters: {', '.join(parameters) or 'none'}"
+                name[:100], f"is not a parameter of this path; the parameters are: {', '.join(parameters) or 'none'}"
             )
         _check(parameters[name], value)
         given[name].append(value)

@@ -104,11 +104,11 @@ GROUPS = Route(
     (
         Parameter(
             "match",
-            "shell pattern for the whole name (`*`, `?`, `[ab]`); repeated: groups that match any. Regular "
-            "expressions are not supported, because evaluating one can take hours",
+            "shell pattern for the whole name (`*`, `?`, `[ab]`); repeated: groups that match any. Regular expressions "
+            "are not supported, because evaluating one could take hours",
             repeats=True,
         ),
-        Parameter("state", "only groups in this state; repeated: in any of them", GroupState, repeats=True),
+        Parameter("state", "only groups in this state; repeat it for several states", GroupState, repeats=True),
         Parameter("type", "only groups of this type; repeat it for several types", GroupType, repeats=True),
         Parameter(
             "sort",

@@ -78,10 +78,10 @@ class LagSummary:
     """The lag of a group."""
 
     offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
-    seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
+    seconds: Annotated[float | None, "age of the oldest unread record, from the rate at which end offsets grew"]
     appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
     stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
-    catch_up: Annotated[CatchUp, "partitions that catch up now, and the current catch-up or the last one; lower bounds"]
+    catch_up: Annotated[CatchUp, "partitions that are catching up now, and the current or last catch-up; lower bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class HostSpreadSummary:
     """The spread of the partitions of a group's topics over hosts."""
 
     topics: Annotated[int, "topics that could be on several hosts"]
-    on_one_host: Annotated[int, "how many of them are wholly on one host"]
+    on_one_host: Annotated[int, "how many of them are entirely on one host"]
     hosts: Annotated[int, "hosts that could own some of them"]
     ratio: Annotated[float, "mean over these topics of hosts / possible hosts; 1 is best"]
     clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 where a random distribution could explain it"]
@@ -100,8 +100,8 @@ class GroupStall:
     """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) is certainly stalled."""
 
     since_ms: Annotated[int, "since when"]
-    warning_seconds: Annotated[float, "length at which `KafkaGroupStalled` counts it"]
-    critical_seconds: Annotated[float, "length at which `KafkaGroupStalledLong` counts it"]
+    warning_seconds: Annotated[float, "duration from which `KafkaGroupStalled` counts the stall"]
+    critical_seconds: Annotated[float, "duration from which `KafkaGroupStalledLong` counts the stall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +124,19 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "its spread over hosts, if a topic could be on several"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
-    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions which others owned"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions that others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
-    rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
+    rollout_in_progress: Annotated[bool, "whether its members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance"]
-    unsettled_ms: Annotated[int | None, "when its last rebalance completed, as long as that one has not settled"]
-    stalled: Annotated[GroupStall | None, "its stall as a whole in the running rebalance, if there is one"]
+    unsettled_ms: Annotated[int | None, "when its last rebalance completed, while that rebalance has not settled"]
+    stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
-    lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
+    empty: Annotated[EmptyGroup | None, "since when it has been empty, if it had members; not for `empty_groups_allow`"]
+    lag: Annotated[LagSummary | None, "its lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
-    aborted: Annotated[int, "began and never completed, since then"]
+    aborted: Annotated[int, "rebalances that began but never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
-    recent_ms: Annotated[tuple[int, ...], "when it and those of the 15 minutes before it completed; at most 64"]
+    recent_ms: Annotated[tuple[int, ...], "when it and the rebalances in the 15 minutes before completed; at most 64"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ class GroupMember:
     where: Annotated[Workload | None, "pod, node, workload and image, if the member reports them"]
     occupant: Annotated[
         SeatOccupant | None,
-        "the consumer that it is served for, if a gateway handed over its seat; `client_id` and `host` are of the "
-        "seat's first consumer, which the coordinator still names",
+        "the consumer that now has its seat, if a gateway handed it over; `client_id` and `host` remain those of the "
+        "seat's first consumer, as the coordinator has them",
     ]
 
 
@@ -174,7 +174,7 @@ class GroupCounters:
 
     completed: Annotated[Mapping[str, int], "rebalances by trigger"]
     followups: Annotated[int, "follow-up generations of cooperative rebalances"]
-    aborted: Annotated[int, "generations that began and never completed"]
+    aborted: Annotated[int, "generations that began but never completed"]
     assign_errors: Annotated[int | None, "failed `assign()` calls, if members report"]
     noop: Annotated[int, "rebalances that did not change the assignment"]
     revoked: Annotated[int, "revoked partitions"]
@@ -186,7 +186,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "removed members held partitions that others owned for so long, if members report"
+        float | None, "partition-seconds in which removed members held partitions that others owned, if members report"
     ]
 
 
@@ -214,7 +214,7 @@ class GroupDetail:
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_assignor_wait_seconds: Annotated[float | None, "longest time in which the assignment was out of date"]
+    last_assignor_wait_seconds: Annotated[float | None, "longest time that the assignment was out of date"]
     last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
@@ -243,7 +243,7 @@ class GenerationStep:
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
-    assignor_wait_seconds: Annotated[float | None, "time in which the coordinator's assignment was out of date"]
+    assignor_wait_seconds: Annotated[float | None, "time that the coordinator's assignment was out of date"]
     reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
 
 
@@ -252,13 +252,13 @@ class Rebalance:
     """One rebalance: one generation, or several if the assignor needs follow-ups."""
 
     id: Annotated[str, "`event_id` of the event that closed it"]
-    kind: Annotated[RebalanceKind, "an aborted one has only the fields up to `previous_generation`"]
+    kind: Annotated[RebalanceKind, "an aborted rebalance has only the fields up to `previous_generation`"]
     timestamp_ms: Annotated[int, "when the coordinator closed it; for an aborted one, the time of the next record"]
     generation: Annotated[int, "its last generation; for an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
-    started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
+    started_ms: Annotated[int | None, "when the coordinator began to ask the members to rejoin"]
     trigger: Annotated[Trigger | None, "the most serious of its causes"]
-    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first; they are not in the order of time"]
+    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first, not in chronological order"]
     stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
@@ -295,5 +295,6 @@ class RebalanceDetail:
     events: Annotated[tuple[Event, ...], "its events in order, as in the topic `rebalance-events`"]
     reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first"]
     before: Annotated[
-        tuple[Event, ...], "the generation from which it began, if that is older than the agent: it was not published"
+        tuple[Event, ...],
+        "the generation before it, if that is from before the agent's start and was therefore not published",
     ] = ()

@@ -44,7 +44,7 @@ def cache_directory() -> Path:
     try:
         return Path.home() / ".cache" / "rebalance-agent"
     except RuntimeError as error:
-        msg = "there is no home directory to keep jars in: set REBALANCE_AGENT_CACHE to a writable directory"
+        msg = "there is no home directory in which to store jars: set REBALANCE_AGENT_CACHE to a writable directory"
         raise ArtifactError(msg) from error
 
 
@@ -68,7 +68,7 @@ def ensure_artifacts(
                 if missing := _missing(artifacts, folder):
                     _fetch_all(missing, folder, fetch or _jgo_fetch(), title)
     except OSError as error:
-        msg = f"cannot keep jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
+        msg = f"cannot store jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
         raise ArtifactError(msg) from error
     return tuple(folder / artifact.filename for artifact in artifacts)
 

@@ -81,7 +81,7 @@ class Strategy:
             self,
             name=COOPERATIVE_PREFIX + self.name,
             protocol=RebalanceProtocol.COOPERATIVE,
-            summary=f"as {self.name}; what moves is revoked first and given out in a follow-up rebalance",
+            summary=f"like {self.name}; partitions that move are revoked first, and assigned in a follow-up rebalance",
             reader=self.cooperative_reader or self.reader,
             writer=self.cooperative_writer or self.writer,
             cooperative_form=False,

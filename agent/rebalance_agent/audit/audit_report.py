@@ -80,15 +80,15 @@ class AuditReport(Differences):
 
     def summary(self) -> str:
         """Format the report as one line."""
-        parts = [f"{self.agreed} facts of {len(self.groups)} groups are correct and published once"]
+        parts = [f"{self.agreed} facts of {len(self.groups)} groups were published correctly and exactly once"]
         if self.copies:
             parts.append(f"{self.copies} copies of events")
         if self.counters:
-            parts.append(f"counters of {self.counters} groups are the sums of their events")
+            parts.append(f"the counters of {self.counters} groups match the sums of their events")
         if self.hours:
-            parts.append(f"{self.hours} hours are the sums of their generations")
+            parts.append(f"{self.hours} hours match the sums of their generations")
         if self.pending:
-            parts.append(f"{self.pending} {'is' if self.pending == 1 else 'are'} too new to be published")
-        parts += [f"not judged: {number} {why}" for why, number in sorted(self.unjudged.items())]
+            parts.append(f"{self.pending} {'is' if self.pending == 1 else 'are'} too new to have been published")
+        parts += [f"not checked: {number} {why}" for why, number in sorted(self.unjudged.items())]
         verdict = "no difference" if self.clean else f"{self.found} difference{'s' * (self.found != 1)}"
         return f"{verdict}; " + "; ".join(parts)

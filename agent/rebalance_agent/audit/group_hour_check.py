@@ -157,16 +157,16 @@ class GroupHourCheck:
 def _wrong(row: _Row, hour: _Hour, *, aborted: bool) -> Iterator[str]:
     for name, value in hour.row().items():
         if not _same(row[name], value):
-            yield f"{name} is {row[name]!r}, but {value!r} by its generations"
+            yield f"{name} is {row[name]!r}, but its generations give {value!r}"
     count_min, count_max, count = hour.aborted_min, hour.aborted_max, row["aborted"]
     if aborted and not (isinstance(count, int) and count_min <= count <= count_max):
         expected = count_max if count_min == count_max else f"{count_min} to {count_max}"
-        yield f"aborted is {count!r}, but {expected} by its events"
+        yield f"aborted is {count!r}, but its events give {expected}"
     stalled, whole = row["stalled_partition_seconds"], row["partition_seconds"]
     if not (isinstance(stalled, float) and isinstance(whole, float) and stalled <= whole):
-        yield f"partition_seconds is {whole!r}, but {stalled!r} of them stalled"
+        yield f"partition_seconds is {whole!r}, but {stalled!r} partition-seconds were stalled"
     elif not _same(row["availability"], 1 - stalled / whole if whole else None):
-        yield f"availability is {row['availability']!r}, but {stalled!r} of {whole!r} partition-seconds stalled"
+        yield f"availability is {row['availability']!r}, but {stalled!r} of {whole!r} partition-seconds were stalled"
 
 
 def _same(value: object, expected: object) -> bool:

@@ -79,20 +79,20 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
             continue
         fitting = [run for run in _runs(lifetime, events) if not _differing(run, counters or {})]
         if shared and events and fitting and not any(run.events for run in fitting):
-            report.leave("groups that counted nothing yet, which another replica may have reported")
+            report.leave("groups whose counters are all 0, which another replica may have reported")
             continue
         report.counters += counters is not None
         again[group] = min((run.again for run in fitting), default=0)
         if not fitting:
             number = max((event.generation for event in events if isinstance(event, GenerationEvent)), default=0)
             whole = _Run({}, _running_sums(events)[-1], len(events), 0)
-            what = ", ".join(_differing(whole, counters or {})) or "equal to the sums of no run of its events"
+            what = ", ".join(_differing(whole, counters or {})) or "they match no contiguous run of its events"
             none = "none, and " if counters is None else ""
             report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
     if lifetime.replayed is not None and again.total() > lifetime.replayed:
         ((worst, _),) = again.most_common(1)
         read = f"but only {lifetime.replayed} records were read again"
-        what = f"{again.total()} events of all groups, most of this group, are published but not counted, {read}"
+        what = f"{again.total()} events of all groups, most of this group, were published but not counted, {read}"
         report.differ(Difference(worst, 0, f"counters of {lifetime.name}: {what}"))
 
 
@@ -206,5 +206,5 @@ def _differing(run: _Run, counters: Mapping[str, float]) -> list[str]:
         rounding = ROUNDING * max(1, run.events) if name == SECONDS else 0
         expected_min = expected - sum_of(maybe_more.get(name, ""))
         if not expected_min - rounding <= counted <= expected + rounding:
-            differing.append(f"{name} is {counted:g}, but {expected:g} by its events")
+            differing.append(f"{name} is {counted:g}, but its events give {expected:g}")
     return differing

@@ -137,7 +137,7 @@ class GroupAccount:
             yield f"its episode began with {sums.first} in the records, {published.episode} in the event"
         if not published.closes:
             if not (now.has_pending_revocations or now.has_unresolved_topics):
-                yield "its episode stays open, but no member has a partition to give up or to wait for"
+                yield "its episode stays open, although no member has a partition to give up or to wait for"
             return
         self._open = None
         yield from self._closing(entry, now, published, sums)
@@ -162,19 +162,21 @@ class GroupAccount:
         if stall is None:
             # An observer that started in the middle of a first episode knows no stall; its other values are the same.
             if base is not None and now.holders and not sums.unseen:
-                yield "it has no stall, although the records determine one"
+                yield "it has no stall, although the records show one"
             return
         if stall.seconds is not None and stall.seconds + ROUNDING_S < self._unowned_ms / 1000:
-            yield f"a partition had no owner for {self._unowned_ms / 1000} s, its stall is {stall.seconds} s at most"
+            yield (
+                f"a partition had no owner for {self._unowned_ms / 1000} s, but its stall is at most {stall.seconds} s"
+            )
         whole = stall.upper_partition_seconds
         if whole is not None and whole + ROUNDING_S < self._unowned_sum_ms / 1000:
             by_records = f"partitions had no owner for {self._unowned_sum_ms / 1000} partition-seconds"
-            yield f"{by_records}, its stall is {whole} partition-seconds at most"
+            yield f"{by_records}, but its stall is at most {whole} partition-seconds"
         # Without reports a partition was certainly stalled only up to the record that assigned it.
         late_s = sums.session_ms / 1000 + LATE_S if self._reported else ROUNDING_S
         longest_s = (now.at_ms - sums.earliest_ms) / 1000 + late_s
         if stall.lower_seconds > longest_s and not (base and base.may_wait):
-            yield f"its stall is {stall.lower_seconds} s at least, but the records allow at most {longest_s} s"
+            yield f"its stall is at least {stall.lower_seconds} s, but the records allow at most {longest_s} s"
 
     def _update_unowned(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent

@@ -26,7 +26,7 @@ def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: Publish
             yield f"its join phase ended at {joined_ms} in the record, {published.joined_ms} in the event"
         first_ms = None if before is None else min(before.at_ms, now.at_ms)
         if first_ms is not None and published.started_ms is not None and published.started_ms < first_ms:
-            yield f"it cannot have begun before {first_ms}, but began at {published.started_ms} in the event"
+            yield f"it cannot have begun before {first_ms}, but the event has {published.started_ms}"
     elif before is not None:
         # An observer that saw only a part of the rebalance leaves times out.
         if published.started_ms not in (None, now.started_ms):

@@ -147,11 +147,11 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
     phases = event.phases
     times = [time_ms for time_ms in (phases.started_ms, phases.joined_ms, phases.completed_ms) if time_ms is not None]
     if phases.completed_ms != event.timestamp_ms:
-        yield f"its timestamp is {event.timestamp_ms}, but it was complete at {phases.completed_ms} in the event"
+        yield f"its timestamp is {event.timestamp_ms}, but the event has {phases.completed_ms} for its completion"
     if event.lost is not None and event.lost != _surely_lost(event):
-        yield f"{event.lost} partitions were lost according to the event, but at least {event.lost_min} must have been"
+        yield f"it has {event.lost} lost partitions, but at least {event.lost_min} must have been lost"
     if times != sorted(times):
-        yield f"its phases are backwards: started, joined, completed at {times}"
+        yield f"its phases are out of order: started, joined, completed at {times}"
     if event.causes[:1] != (event.trigger,):
         yield f"its trigger {event.trigger} is not the first of its causes"
     if event.stall is not None:
@@ -163,14 +163,17 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
 def _stall(stall: Stall) -> Iterator[str]:
     longest, whole = stall.seconds, stall.upper_partition_seconds
     if not 0 <= stall.lower_seconds <= (math.inf if longest is None else longest):
-        yield f"its stall is at least {stall.lower_seconds} s and at most {longest} s"
+        yield f"its stall is at least {stall.lower_seconds} s, but at most {longest} s"
     elif stall.basis is Basis.EXACT and stall.lower_seconds != longest:
-        yield f"its stall is exact, and between {stall.lower_seconds} and {longest} s"
+        yield f"its stall is exact, but between {stall.lower_seconds} and {longest} s"
     elif stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.lower_seconds > 0):
-        yield f"its stall is at least {stall.lower_seconds} s, and {stall.partition_seconds} partition-seconds"
+        yield f"its stall is at least {stall.lower_seconds} s, but at least {stall.partition_seconds} partition-seconds"
     elif stall.partition_seconds + ROUNDING_S < stall.lower_seconds:
-        yield f"its stall is at least {stall.lower_seconds} s, but {stall.partition_seconds} partition-seconds at least"
+        yield (
+            f"its stall is at least {stall.lower_seconds} s, but only at least {stall.partition_seconds} "
+            "partition-seconds"
+        )
     elif whole is not None and (longest is None or whole < stall.partition_seconds):
-        yield f"its stall is {stall.partition_seconds} partition-seconds at least, and {whole} at most"
+        yield f"its stall is at least {stall.partition_seconds} partition-seconds, but at most {whole}"
     elif whole is not None and whole + ROUNDING_S < (longest or 0.0):
-        yield f"its stall is at most {longest} s, but {whole} partition-seconds at most"
+        yield f"its stall is at most {longest} s, but only at most {whole} partition-seconds"

@@ -52,8 +52,8 @@ class PublishedEvents:
             self.reporting.add(event.group)
         if not isinstance(event, AuditedEvent) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
-        if event.source is Source.FRAMES:
-            return  # its time and id are a gateway's, and generations of other leaders are missing
+        if event.source in (Source.FRAMES, Source.DESCRIBE):
+            return  # its time and id are a gateway's or a poll's, and some generations are missing
         if event.source is Source.ADMIN:
             if self._shows(event.group):
                 published = reduce_event(event, position)

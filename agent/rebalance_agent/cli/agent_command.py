@@ -135,7 +135,10 @@ def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restar
     """Whether SIGHUP leads to a restart; if not, the reason is logged."""
     log = structlog.get_logger("rebalance_agent.settings")
     if not restarts:
-        log.warning("not_restarted", reason="it would close the connections of the gateway's clients: restart the pod")
+        log.warning(
+            "not_restarted",
+            reason="a reload would close the connections of the gateway's clients: restart the pod instead",
+        )
         return False
     try:
         _load(model, args)

@@ -142,7 +142,7 @@ class Participant:
         if assignment.unknown_topics:
             _logger.info("group %s: no metadata yet for topics %s", self.group, ", ".join(assignment.unknown_topics))
         if assignment.missing_standbys:
-            text = "group %s: no member is left for %d standby copies: more members or processes are needed"
+            text = "group %s: %d standby copies have no member: more members or processes are needed"
             _logger.warning(text, self.group, assignment.missing_standbys)
         return AssignDecision(group, assignment, strategy)
 

@@ -27,7 +27,7 @@ def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the 
         raise AssignmentError(f"{OPTION}: must be names, strategies or the client's own assignors, not {option!r:.80}")
     made = [strategy(entry) if isinstance(entry, str) else entry for entry in ([option] if single else option)]
     if not made:
-        raise AssignmentError(f"{OPTION}: must name at least one strategy")
+        raise AssignmentError(f"{OPTION}: must contain at least one strategy")
     for entry in made:
         if not hasattr(entry, "assign"):
             raise AssignmentError(f"{OPTION}: {entry!r:.80} is neither a name nor a strategy nor an assignor")

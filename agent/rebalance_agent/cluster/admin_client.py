@@ -21,6 +21,8 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
 from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, login_hint
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
+from rebalance_agent.cluster.describing.broker_client import BrokerClient, client_settings
+from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.cluster.group_answers import STATES, group_description, listed_group
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
@@ -89,6 +91,7 @@ class Cluster:
         self._protocol = properties.get("security.protocol", "")
         tuned = {**properties, **_TUNING}
         self._admin = AdminClient({"error_cb": self._on_error} | with_token_callback(tuned))
+        self._properties = properties
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
         self._describer = IsolatedDescriber(tuned, ANSWER_TIMEOUT_S)
 
@@ -142,6 +145,14 @@ class Cluster:
         """Return the descriptions of ``groups``; without groups that do not exist or cannot be described."""
         answers = self._describe(groups).values()
         return [answer.description for answer in answers if answer and answer.description]
+
+    def epoch_describer(self) -> EpochDescriber:
+        """Return a describer of groups whose coordinator assigns, with connections of its own through kafka-python.
+
+        Raises:
+            InvalidInputError: kafka-python is not installed, or cannot log in with this client's properties.
+        """
+        return EpochDescriber(BrokerClient(client_settings(self._properties, ANSWER_TIMEOUT_S), ANSWER_TIMEOUT_S))
 
     def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
         """Those of ``groups`` that, by their coordinators' answers, exist neither as classic nor as consumer groups."""

@@ -12,12 +12,22 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 
 __all__ = [
+    "DURABLE",
     "REPLACE_WAIT_MAX_S",
     "REPLACE_WAIT_S",
     "SILENT",
     "create_topic",
     "flush",
 ]
+
+DURABLE = {
+    "acks": "all",
+    "enable.idempotence": True,
+    # With several requests at a time, librdkafka 2.16 loses messages that it reports as acknowledged: if a new leader
+    # refuses the first request and accepts the next one, it takes the first one for written.
+    "max.in.flight.requests.per.connection": 1,
+}
+"""librdkafka's properties of a producer whose acknowledged messages are on all in-sync replicas, once and in order."""
 
 REPLACE_WAIT_S = 1.0
 REPLACE_WAIT_MAX_S = 60.0

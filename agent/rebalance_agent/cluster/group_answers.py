@@ -9,7 +9,7 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, K
 
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, existing_partitions, topic_partitions
 from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
 from rebalance_agent.tracking.views import MemberLoad
 
@@ -76,8 +76,7 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
 
 def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
     """A member's partitions. In a classic group its leader wrote them and brokers do not check them: see `existing`."""
-    by_topic = topic_partitions((pair.topic, pair.partition) for pair in assignment.topic_partitions)
-    return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
+    return existing_partitions(topic_partitions((pair.topic, pair.partition) for pair in assignment.topic_partitions))
 
 
 def _type(answer: Any) -> GroupType:  # noqa: ANN401

@@ -33,8 +33,7 @@ class NameFilter:
 class GroupFilter(NameFilter):
     """Shows groups as `NameFilter` does, but never those in which gateways keep the locks of seats.
 
-    These groups consume nothing. They are hidden whatever the patterns are, since a user's deny pattern replaces the
-    default.
+    These groups consume nothing. They are hidden with all patterns, because a user's deny pattern replaces the default.
     """
 
     def __call__(self, name: str) -> bool:

@@ -65,7 +65,7 @@ def records_before(
         if reader.positions != before:
             progress_at = clock.monotonic()
         elif clock.monotonic() - progress_at > SILENCE_MAX_S:
-            raise ClusterError(f"reading {reader.topic}: no record came for {SILENCE_MAX_S:.0f} s")
+            raise ClusterError(f"reading {reader.topic}: no record arrived for {SILENCE_MAX_S:.0f} s")
 
 
 def endless_records(starts: Mapping[int, int], reader: TopicReader) -> Iterator[list[TopicRecord]]:

@@ -148,7 +148,7 @@ class TopicReader:
 
     def reopen(self, stuck: Collection[int]) -> None:
         """Replace the client, and continue at `positions`: it stopped reading ``stuck`` without an error."""
-        _log.warning("partitions %s of %s: reading stopped, and starts again", to_ranges(stuck), self.topic)
+        _log.warning("partitions %s of %s: reading stopped, and will start again", to_ranges(stuck), self.topic)
         new = self._new_consumer()
         self._close()
         self._consumer = new

@@ -34,14 +34,14 @@ KAFKA_VERSIONS = WITH_TOOLS
 """Versions of Kafka that the demo can start. Its check needs Kafka's tools."""
 
 MORE = """\
-What next: docs/demo.md explains the groups, steps and tables; README.md has the first steps on your own cluster."""
+Next: docs/demo.md explains the groups, steps and tables; README.md has the first steps with your own cluster."""
 """The last lines of a run."""
 
 ENDLESS = """\
-`make demo ARGS="--seconds 0"` runs until Ctrl-C: then you can open its page, and use commands on its Kafka."""
+`make demo ARGS="--seconds 0"` runs until Ctrl-C, so that you can open its page and use commands with its Kafka."""
 """Follows `MORE` after a run with a time limit."""
 
-ENDED = f"The run ended by Ctrl-C: exit code {EXIT_INTERRUPTED}, which `make` reports as an error or interrupt."
+ENDED = f"Ctrl-C ended the run: the exit code is {EXIT_INTERRUPTED}, which `make` reports as an error or interrupt."
 """Follows `MORE` after an endless run."""
 
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
@@ -133,7 +133,7 @@ def _run_directory(screen: Screen) -> Iterator[_RunDirectory]:
     try:
         directory = _RunDirectory(Path(tempfile.mkdtemp(prefix="rebalance-agent-demo-")))
     except OSError as error:
-        raise DemoError(f"no directory for the logs: {error}") from error
+        raise DemoError(f"cannot create a directory for the logs: {error}") from error
     screen.say(f"logs: {directory.path}")
     try:
         yield directory

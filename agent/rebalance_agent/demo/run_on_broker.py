@@ -91,8 +91,7 @@ class DemoRun:
         schedule = StepSchedule(STEPS, members, self._clock, self._end - self._reserve_seconds)
         self._runs = self._shown = schedule.runs
         while not schedule.over:
-            schedule.advance(self._observer.groups, self._processes.execute)
-            self._update_screen()
+            self._advance(schedule)
         self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
         self._update_screen()
         return schedule.members
@@ -108,11 +107,17 @@ class DemoRun:
             schedule = StepSchedule(AGAIN, members, self._clock, until - STEP_SECONDS_MAX, AGAIN_PAUSE_SECONDS)
             self._shown = schedule.runs
             while not schedule.over or schedule.running:
-                schedule.advance(self._observer.groups, self._processes.execute)
-                self._update_screen()
+                self._advance(schedule)
             members = schedule.members
         self._wait_until(lambda: self._clock.monotonic() >= until, float("inf"))
         self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
+
+    def _advance(self, schedule: StepSchedule) -> None:
+        groups = self._observer.groups
+        schedule.advance(groups, self._processes.execute)
+        if late := schedule.news(groups):
+            self._say_now(late)
+        self._update_screen()
 
     # -- waiting -----------------------------------------------------------------------------------------------
 
@@ -146,14 +151,20 @@ class DemoRun:
 
     def _update_screen(self) -> None:
         self._children.require_alive()
-        elapsed_seconds = self._clock.monotonic() - self._began
-        self._screen.show(Board(elapsed_seconds, self._addresses, self._observer.answer, self._shown))
+        self._screen.show(Board(self._elapsed_seconds, self._addresses, self._observer.answer, self._shown))
         if problem := self._observer.problem_news():
-            self._screen.say(f"{elapsed_seconds:6.1f} s  {problem}")
+            self._say_now(problem)
         for group in GROUPS:
             for text in self._observer.explain_news(group.name):
-                self._screen.say(f"{elapsed_seconds:6.1f} s  {text}")
+                self._say_now(text)
         self._pace.wait(TICK_SECONDS)
+
+    @property
+    def _elapsed_seconds(self) -> float:
+        return self._clock.monotonic() - self._began
+
+    def _say_now(self, text: str) -> None:
+        self._screen.say(f"{self._elapsed_seconds:6.1f} s  {text}")
 
     def _states(self) -> str:
         seen = self._observer.groups

@@ -55,7 +55,7 @@ def _invoices_member(group: str, version: str, number: int) -> str:
 GROUPS: tuple[DemoGroup, ...] = (
     DemoGroup(
         name="orders-weighted",
-        description="three hosts of different size: weights 900, 90 and 10 on 100 partitions",
+        description="three hosts of different sizes: weights 900, 90 and 10 for 100 partitions",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="weighted-sticky",
         topics="orders",
@@ -63,7 +63,7 @@ GROUPS: tuple[DemoGroup, ...] = (
     ),
     DemoGroup(
         name="payments-failover",
-        description="active and passive: one works, the other waits",
+        description="active and passive: one member works, the other waits",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="failover",
         topics="payments",
@@ -108,8 +108,8 @@ GROUPS: tuple[DemoGroup, ...] = (
     ),
     DemoGroup(
         name="parcels-gateway",
-        description="plain confluent-kafka with range, behind gateways that give it weights 300 and 100 on 16"
-        " partitions",
+        description="plain confluent-kafka with range, behind gateways that give its members weights 300 and 100 for "
+        "16 partitions",
         client=ClientLibrary.CONFLUENT,
         assignor="weighted-sticky",
         configured="range",
@@ -157,7 +157,7 @@ def _deploy_step(
 
 
 def _successor(number: int) -> DemoStep:
-    text = f"v2-{number} starts in both invoices groups; the gateway holds the one that will get a seat"
+    text = f"v2-{number} starts in both invoices groups; the gateway holds the consumer that will get a seat"
     return _deploy_step("start", text, StartMember, "v2", number, (Trigger.MEMBER_JOINED, 3))
 
 
@@ -233,13 +233,13 @@ STEPS: tuple[DemoStep, ...] = (
     _predecessor(2),
     DemoStep(
         "hosts: replacement",
-        "application02-2 takes its place: no topic is wholly on one host",
+        "application02-2 takes its place: no topic is entirely on one host",
         (StartMember("clicks-hosts", "application02-2"),),
         (Expected("clicks-hosts", Trigger.MEMBER_JOINED, 4, on_one_host=0),),
     ),
     DemoStep(
         "gateway: return",
-        "parcels-100 returns with range in its configuration and gets its weight's share",
+        "parcels-100 returns with range in its configuration and gets the share of its weight",
         (StartMember("parcels-gateway", "parcels-100"),),
         (Expected("parcels-gateway", Trigger.MEMBER_JOINED, 2, {"parcels-300": 12, "parcels-100": 4}),),
     ),

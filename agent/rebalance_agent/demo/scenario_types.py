@@ -127,7 +127,7 @@ class Expected:
     """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
 
     ``partitions``: client id -> number of partitions after it; empty if any assignment is right. ``on_one_host``:
-    number of topics that are wholly on one host after it; None if any number is right.
+    number of topics that are entirely on one host after it; None if any number is right.
     """
 
     group: str

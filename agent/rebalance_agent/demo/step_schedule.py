@@ -15,6 +15,7 @@ from rebalance_agent.api.shapes import GroupSummary
 from rebalance_agent.clock import Clock
 from rebalance_agent.demo.scenario_types import Action, DemoStep
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.ui.words import plural
 
 __all__ = ["NOT_BEGUN", "StepRun", "StepSchedule", "StepStatus", "stable"]
 
@@ -101,6 +102,7 @@ class StepSchedule:
         fitting = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
         self._pause = fitting if pause_seconds is None else pause_seconds
         self._next_at = clock.monotonic()
+        self._named = ""
         self._calm_since: dict[str, tuple[int, float]] = {}
 
     @property
@@ -133,6 +135,20 @@ class StepSchedule:
         waiting = next((run for run in self.runs if run.began is None), None)
         if waiting is not None and not self.over and self._may_begin(waiting):
             self._begin(waiting, execute)
+
+    def news(self, groups: Mapping[str, GroupSummary]) -> str:
+        """Why the next step has not begun, once it is `STEP_SECONDS_MAX` late; once for each step, otherwise empty."""
+        run = next((run for run in self.runs if run.began is None), None)
+        if run is None or run.step.name == self._named or self._clock.monotonic() < self._next_at + STEP_SECONDS_MAX:
+            return ""
+        self._named = run.step.name
+        seen = {group: groups[group].members if group in groups else 0 for group in run.step.groups}
+        unready = (
+            f"{group} ({plural(seen[group], 'member')}, expected {self._members[group]})"
+            for group in run.step.groups
+            if not self.calm(group)
+        )
+        return f"{run.step.name} waits for {', '.join(unready) or 'an earlier step'}"
 
     def _update_calm(self, groups: Mapping[str, GroupSummary]) -> None:
         now = self._clock.monotonic()

@@ -160,14 +160,14 @@ class ConnectionRelay:
             if ended_at is None and done:
                 ended_at = now
             if waiting and ended_at is not None and now - ended_at > END_SECONDS_MAX:
-                raise RefusedError(CloseReason.STUCK, "one side closed the connection, and the other continues")
+                raise RefusedError(CloseReason.STUCK, "one side closed the connection, but the other did not")
             blocked = self._still_blocked(blocked)
 
     def _still_blocked(self, before: int) -> int:
         """Detect a disconnected client while the broker accepts nothing: unread requests hide the end of its stream."""
         now = self._up.blocked
         if now >= 0 and now == before and self.client.hung_up():
-            raise RefusedError(CloseReason.STUCK, "the client disconnected, and the broker accepts no data")
+            raise RefusedError(CloseReason.STUCK, "the client disconnected, and the broker does not accept data")
         return now
 
     async def _requests(self) -> None:
@@ -228,11 +228,11 @@ class ConnectionRelay:
         while (size := await self._down.next()) is not None:
             self.place.free()
             if size < _ANSWER_BYTES_MIN:
-                raise RefusedError(CloseReason.MALFORMED, f"the broker sent an answer of {size} bytes")
+                raise RefusedError(CloseReason.MALFORMED, f"the broker sent a response of {size} bytes")
             (correlation_id,) = CORRELATION.unpack(await self._down.first(CORRELATION.size))
             sent = self._in_flight.oldest(correlation_id)
             if sent is None:
-                raise RefusedError(CloseReason.MISMATCHED, "the broker sent an answer without a request")
+                raise RefusedError(CloseReason.MISMATCHED, "the broker sent a response without a request")
             if sent.shown or sent.own_answer:
                 await self._show_answer(sent, size)
             else:
@@ -243,7 +243,7 @@ class ConnectionRelay:
 
     async def _show_answer(self, sent: InFlight, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
-            raise RefusedError(CloseReason.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
+            raise RefusedError(CloseReason.OVERSIZED, f"a response of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
         async with self.memory.taken(size, urgent=bool(sent.own_answer)):
             frame = await self._down.whole()
@@ -260,5 +260,5 @@ def _wrong_size(size: int) -> RefusedError:
     if size < HEAD_BYTES_MIN:
         return RefusedError(CloseReason.MALFORMED, f"a request of {size} bytes has no header")
     return RefusedError(
-        CloseReason.OVERSIZED, f"a request of {size} bytes: is it TLS or HTTP, sent to a port of Kafka?"
+        CloseReason.OVERSIZED, f"a request of {size} bytes: does the client use TLS or HTTP on this Kafka port?"
     )

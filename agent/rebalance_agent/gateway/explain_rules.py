@@ -33,18 +33,18 @@ _HOW = {
 }
 
 
-_IF_CLASSIC = "and their clients are Java's, librdkafka's or kafka-python's"
+_IF_CLASSIC = "and their clients use Java, librdkafka or kafka-python"
 _IF_EPOCHS = (
-    "their clients are Java's or librdkafka's, those that left ended, and their successors subscribed as they did "
-    "(events have the topics of a pattern, but not the pattern)"
+    "their clients use Java or librdkafka, the consumers that left had ended, and their successors had the "
+    "same subscription (events have the topics that match a pattern, but not the pattern)"
 )
 
 _SEATS = {
-    SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
-    "rebalance.",
-    SeatMode.OBSERVE: "Every frame is forwarded unchanged. The acts that mode on would carry out are counted in "
-    "rebalance_agent_gateway_acts_total, and the rebalances that they would have spared in "
-    "rebalance_agent_gateway_seats_rebalances_spared_total.",
+    SeatMode.ON: "A consumer that joins is held until an equal consumer leaves, and takes over its seat: the group "
+    "does not rebalance.",
+    SeatMode.OBSERVE: "Every frame is forwarded unchanged. "
+    "rebalance_agent_gateway_acts_total counts what mode 'on' would do, and "
+    "rebalance_agent_gateway_seats_rebalances_spared_total the rebalances that it would avoid.",
 }
 
 
@@ -81,15 +81,17 @@ def past_text(past: PastSeats, source: str) -> str:
         return f"{where}: no rebalance is recorded."
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
     if not past.spared:
-        return f"{since} It is not certain that this rule would have spared any.{_merged_text(past.admissions)}"
+        return (
+            f"{since} It is not certain that this rule would have avoided any of them.{_merged_text(past.admissions)}"
+        )
     epochs = past.group_type is GroupType.CONSUMER
     counted = f" ({plural(past.generations, 'group epoch' if epochs else 'generation')})"
     text = (
-        f"{since} This rule would have spared at least {past.spared} of them{counted}, in which partitions "
-        f"were stalled for {past.stalled_partition_seconds:.1f} partition-seconds or more"
+        f"{since} This rule would have avoided at least {past.spared} of them{counted}, in which partitions were "
+        f"stalled for {past.stalled_partition_seconds:.1f} partition-seconds or more"
     )
     if past.vacant_partition_seconds:
-        text += f", for {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats at most"
+        text += f", at the cost of at most {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats"
     conditions = f"if all members were behind gateways, {_IF_EPOCHS if epochs else _IF_CLASSIC}"
     return f"{text}; {conditions}.{_merged_text(past.admissions)}"
 
@@ -102,7 +104,7 @@ def _merged_text(past: PastAdmissions) -> str:
     if past.merged:
         stalled = f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
         merged = f"{plural(past.merged, 'more rebalance')} into others, in which partitions were stalled for {stalled}"
-    waited = f"newcomers would have waited for {past.waited_seconds:.0f} s at most, all together"
+    waited = f"newcomers would have waited for at most {past.waited_seconds:.0f} s in total"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."
 
 
@@ -130,7 +132,7 @@ def hidden_assignor(rule: Rule, now: DescribedGroup) -> str:
 
 def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
     acts = seats is not None and seats.mode is SeatMode.ON
-    then = "it keeps its own assignor" if acts else "its frames are forwarded unchanged, and only observed"
+    then = "it keeps its own assignor" if acts else "its frames are only observed, and forwarded unchanged"
     yield from _entry("Rule", f"No rule of gateway_groups matches its name: {then}.{_patterns(rules)}")
 
 
@@ -153,13 +155,13 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
     yield from _entry(
         "JoinGroup",
         f"The gateway adds {strategy.name} before the client's own assignors, which stay unchanged. Its subscription "
-        f"(version 3) has the client's own topics and rack, its owned partitions, their generation{extra}. The answer "
-        "names the client's own assignor, and contains no data of the strategy.",
+        f"(version 3) has the client's own topics and rack, its owned partitions, their generation{extra}. The "
+        "response names the client's own assignor, and contains no data of the strategy.",
     )
     yield from _entry(
         "SyncGroup",
-        "The strategy's assignment replaces the leader's. If it fails or is not done in time, the leader's own is "
-        "used. The name of the assignor is replaced in both directions.",
+        "The strategy's assignment replaces the leader's. If the strategy fails or is too slow, the leader's own "
+        "assignment is used. The name of the assignor is replaced in both directions.",
     )
 
 
@@ -182,8 +184,8 @@ def _seat_entries(
     yield from _entry("", f"{_SEATS[rule.mode]} {_waits(rule, hold_seconds, keep_seconds)}")
     if admission_seconds:
         text = (
-            "Those that find no seat then wait for the next multiple of gateway_admission_seconds "
-            f"({admission_seconds:g} s) of the clock, and join together; kept seats are given up together."
+            "Newcomers that find no seat then wait until the clock reaches the next multiple of "
+            f"gateway_admission_seconds ({admission_seconds:g} s), and join together; kept seats are given up together."
         )
         yield from _entry("", text)
     if rule.between_gateways and rule.mode is SeatMode.ON:
@@ -193,24 +195,24 @@ def _seat_entries(
         )
         if rule.between is Between.LEASE:
             needed = (
-                "Both are pods of one namespace, and their service accounts need get, list, create, update and delete "
-                "on leases of coordination.k8s.io."
+                "Both gateways must be in pods of the same namespace, and their service accounts need get, list, "
+                "create, update and delete on leases of coordination.k8s.io."
             )
         yield from _entry("", f"It may take the seat of a consumer behind another gateway with such a rule. {needed}")
 
 
 def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
-    """Return how long the rule makes a newcomer wait and keeps a seat; in mode observe, how long it would."""
+    """Return how long the rule makes a newcomer wait and keeps a seat; in mode 'observe', how long it would."""
     acts = rule.mode is SeatMode.ON
     waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
     kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
-    newcomer = "A newcomer" if acts else "With mode on, a newcomer"
+    newcomer = "A newcomer" if acts else "With mode 'on', a newcomer"
     return f"{newcomer} {waits} for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
 
 
 def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str, similar: str) -> Iterator[str]:
     if now is None:
-        absent = f"The group does not exist now{similar or '.'}"
+        absent = f"The group does not exist{similar or '.'}"
         yield from _entry("Now", f"The group's state is not known: {unknown}" if unknown else absent)
         return
     assignor = _printable(now.assignor) if now.assignor else "none"
@@ -238,11 +240,11 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
         condition = "" if is_certain else " if its clients are configured with this assignor"
         return f"nothing is rewritten{condition}: {problem}"
     if not now.members or not now.assignor:
-        return "it has no members: their assignors are known when they join"
+        return "it has no members: the assignors of members are known when they join"
     if now.assignor == name:
         return "it uses the strategy"
     if hidden := hidden_assignor(rule, now):
-        return f"whether it is rewritten is not known: {hidden}"
+        return f"it is unknown whether it is rewritten: {hidden}"
     return f"it uses {name} from the first rebalance in which every member connects through a gateway with this rule"
 
 

@@ -142,9 +142,7 @@ class Gateway:
             self._listeners.sweep()
         # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
         if drain_seconds and self._connections:
-            message = (
-                "draining until clients disconnect, for at most %g s (open connections: %s); Ctrl-C again ends it now"
-            )
+            message = "waiting up to %g s for clients to disconnect (open connections: %s); Ctrl-C again stops now"
             _log.info(message, drain_seconds, len(self._connections))
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()
@@ -168,7 +166,7 @@ class Gateway:
                 return
             await asyncio.sleep(min(QUIET_SECONDS / 5, until - now))
         if self._connections:
-            _log.warning("connections still open at the end of the drain: %s", len(self._connections))
+            _log.warning("connections still open after the wait: %s", len(self._connections))
 
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
         peer = _peer(sock)
@@ -205,7 +203,7 @@ class Gateway:
         except RefusedError as error:
             self._refused(error, peer)
         except ConnectionError as error:
-            _log.debug("connection of %s broke: %s", peer, error)
+            _log.debug("connection of %s was lost: %s", peer, error)
         except Exception:  # noqa: BLE001 - logged with its traceback
             # A bug in the gateway that this client triggers must not end the other connections.
             self._counts.refused(CloseReason.FAILED)

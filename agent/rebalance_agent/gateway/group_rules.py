@@ -86,8 +86,14 @@ def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
             raise ValueError(f"{name!r} is not a setting of {chosen.name}; its settings are: {names}")
         available[name].of(config)
     if chosen.by_load:
-        raise ValueError(f"{chosen.name} needs each partition's lag, which a gateway does not request: use the library")
+        raise ValueError(
+            f"{chosen.name} needs each partition's lag, which a gateway does not request: use the library in the "
+            "consumers"
+        )
     if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
-        raise ValueError(f"{NUM_STANDBYS.name}: a client cannot keep copies that it does not know: set it to 0")
+        raise ValueError(f"{NUM_STANDBYS.name}: clients behind a gateway do not know their copies: set it to 0")
     if chosen.copies is not None and NUM_STANDBYS.name not in available:
-        raise ValueError(f"{chosen.name} assigns copies, which a client cannot keep: use the library")
+        raise ValueError(
+            f"{chosen.name} assigns copies, which clients behind a gateway do not know: use the library in the "
+            "consumers"
+        )

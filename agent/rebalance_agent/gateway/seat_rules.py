@@ -53,7 +53,7 @@ HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
 
 KEEP_SECONDS_MAX = 300.0
-"""Longest time for which partitions may be stalled for a restart: `max.poll.interval.ms` by default."""
+"""Longest time that partitions may be stalled for a restart: `max.poll.interval.ms` by default."""
 
 ADMISSION_SECONDS_MAX = 60.0
 """Longest time (seconds) until newcomers join together, after the hold: newly scaled consumers are needed by then."""
@@ -171,7 +171,7 @@ def _rule(text: str) -> SeatRule:
 def _setting(text: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in _SETTINGS_OF_SEATS:
-        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_SETTINGS_OF_SEATS)}")
+        raise ValueError(f"{name[:100]!r} is not a setting of seats; the settings are: {', '.join(_SETTINGS_OF_SEATS)}")
     return name, value
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, INT32, STRING, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
-from rebalance_agent.model.partitions import TopicPartitions, existing
+from rebalance_agent.model.partitions import TopicPartitions, existing_partitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION, ConsumerAssignment, ConsumerSubscription
 
 __all__ = [
@@ -117,14 +117,13 @@ def encode_assignment(assignment: ConsumerAssignment) -> bytes:
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     """Return the rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``; rows of one topic are merged.
 
-    Numbers that no partition can have are left out (see `existing`), since members write them.
+    Numbers that no partition can have are left out (see `existing_partitions`), since members write them.
     """
     by_topic: dict[str, list[Collection[int]]] = {}
     for row in rows:
         if row["partitions"]:
             by_topic.setdefault(row["topic"], []).append(row["partitions"])
-    ascending = {topic: existing(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
-    return {topic: numbers for topic, numbers in ascending.items() if numbers}
+    return existing_partitions({topic: sorted(set().union(*by_topic[topic])) for topic in sorted(by_topic)})
 
 
 def to_rows(partitions: TopicPartitions) -> list[dict[str, Any]]:

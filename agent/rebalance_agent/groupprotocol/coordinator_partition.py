@@ -40,8 +40,8 @@ def offsets_partition(group: str, partitions: int) -> int:
 def with_the_coordinator_of(group: str, beginning: str) -> str:
     """Return a group id that begins with ``beginning`` and has the same coordinator as ``group``.
 
-    It ends with a few letters that give it the hash of ``group``: both are in the same partition, whatever the number
-    of partitions.
+    It ends with a few letters that give it the hash of ``group``: both are in the same partition, for any number of
+    partitions.
     """
     for letters in itertools.count(_SUFFIX_LETTERS_MIN):
         before = _java_hash(beginning) * _FACTOR**letters

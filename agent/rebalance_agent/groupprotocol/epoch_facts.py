@@ -21,7 +21,7 @@ from rebalance_agent.model.epoch_groups import (
     Topology,
 )
 from rebalance_agent.model.group import GroupType, is_cooperative
-from rebalance_agent.model.partitions import TopicPartitions, existing
+from rebalance_agent.model.partitions import TopicPartitions, existing_partitions
 
 __all__ = ["EPOCH_FACTS"]
 
@@ -128,8 +128,7 @@ def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
     numbers: dict[str, set[int]] = {}
     for row in rows:
         numbers.setdefault(row[name], set()).update(row["partitions"])
-    by_topic = {topic: existing(sorted(numbers[topic])) for topic in sorted(numbers)}
-    return {topic: partitions for topic, partitions in by_topic.items() if partitions}
+    return existing_partitions({topic: sorted(numbers[topic]) for topic in sorted(numbers)})
 
 
 def _assigned_in(rows: Iterable[_Fields], assigned: TopicPartitions) -> dict[str, tuple[int, ...]]:

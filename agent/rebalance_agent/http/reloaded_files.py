@@ -56,9 +56,9 @@ class Reloaded(Generic[_T]):
         self._seen = seen
         try:
             self._value = self._load()
-            _log.info("read again: %s", ", ".join(self._paths))
+            _log.info("reloaded: %s", ", ".join(self._paths))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a file, the former value still works
-            _log.warning("not read again, the former contents stay in use: %s", error)
+            _log.warning("not reloaded, the previous contents stay in use: %s", error)
 
     def _look(self) -> tuple[object, ...]:
         states: list[object] = []

@@ -1,4 +1,4 @@
-"""Reads the arguments and results of assignors by attribute names (kafka-python's), whatever their classes."""
+"""Reads the arguments and results of assignors by attribute names (kafka-python's), for any class."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def client_context(
     """Return a context from PEM files.
 
     ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS
-    ``certificate`` is shown, with its unencrypted ``key`` (not set: in the same file).
+    ``certificate`` is presented, with its unencrypted ``key`` (not set: in the same file).
 
     Raises:
         InvalidInputError: naming the file that cannot be used, or is missing.

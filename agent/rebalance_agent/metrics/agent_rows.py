@@ -148,8 +148,8 @@ EVENTS_DROPPED = agent_row(
     "events_dropped_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Lost events. member: in a consumer's full queue, as it reports; agent: while it waited for the cluster to "
-    "answer; otherwise when they were sent to that sink.",
+    "Lost events. member: in a consumer's full queue, as the consumer reports; agent: while the agent waited for the "
+    "cluster to respond; other sinks: while they were sent to that sink.",
     "events",
     {"where": ("member", "agent", *_SINKS)},
 )
@@ -157,7 +157,7 @@ OTLP_EXPORTS = agent_row(
     "otlp_exports_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Exports of all metrics by OTLP. failed: the collector did not accept them; the next export has all counts.",
+    "Exports of all metrics over OTLP. failed: the collector did not accept them; the next export has all counts.",
     "exports",
     {"outcome": ("accepted", "failed")},
 )
@@ -174,8 +174,8 @@ CONNECTIONS_CUT = agent_row(
     MetricType.COUNTER,
     ExporterRole.AGENT,
     "Connections of HTTP clients that the agent closed. slow_head, slow_body: no complete head or body of a request in "
-    "time; slow_answer: the client did not take the response in time, or others needed its memory; room: it waited for "
-    "its client while others needed its place; refused: too many open connections or requests.",
+    "time; slow_answer: the client did not read the response in time, or other connections needed its memory; room: it "
+    "was idle while other connections needed its place; refused: too many open connections or requests.",
     "connections",
     {"reason": ("slow_head", "slow_body", "slow_answer", "room", "refused")},
 )
@@ -189,13 +189,14 @@ NAMES_SHORTENED = agent_row(
     "names_shortened",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    f"Names that are longer than {NAME_BYTES_MAX} bytes and therefore label values in a shortened form.",
+    f"Names longer than {NAME_BYTES_MAX} bytes, which are shortened in label values.",
 )
 GROUPS_LEFT_OUT = agent_row(
     "groups_left_out",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Groups without series on /metrics, the largest, because the page would have more than max_metrics_bytes.",
+    "Groups without series on /metrics, because the page would have more than max_metrics_bytes; the largest groups "
+    "are left out.",
 )
 READ_RECORDS = agent_row(
     "read_records_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Records read from the offsets topic.", "records"
@@ -241,8 +242,8 @@ OVER_BUDGET = agent_row(
     "over_budget_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records of groups over their share of work, or of new groups over max_state_bytes: read later, skipped, or shown "
-    "without reporting their rebalance.",
+    "Records of groups that exceed their share of work, or of new groups beyond max_state_bytes: read later, skipped, "
+    "or shown without reporting their rebalance.",
     "records",
     {"outcome": ("waited", "skipped", "unreported")},
 )
@@ -250,7 +251,7 @@ GROUP_OVER_BUDGET = Metric(
     "rebalance_agent_group_over_budget",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "1 for each group, at most 40, that was over its share in the last 5 minutes: its records waited, or its "
+    "1 for each group (at most 40) that exceeded its share in the last 5 minutes: its records waited, or its "
     "rebalances were not reported.",
     ("consumergroup",),
 )
@@ -315,7 +316,7 @@ SNAPSHOT_PROBLEMS = agent_row(
     "snapshot_problems_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Snapshots that could not be read (the offsets topic was read from its beginning instead) or not be written.",
+    "Snapshots that could not be read (the offsets topic was read from its beginning instead) or could not be written.",
     "problems",
     {"problem": ("unreadable", "malformed", "foreign", "out_of_range", "too_large", "write")},
 )

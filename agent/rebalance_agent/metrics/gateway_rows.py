@@ -81,7 +81,7 @@ GATEWAY_BYTES = agent_row(
     "gateway_bytes_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Forwarded bytes: requests to brokers, answers to clients.",
+    "Forwarded bytes: requests to brokers, responses to clients.",
     "bytes",
     {"direction": DIRECTIONS},
 )
@@ -131,7 +131,7 @@ GATEWAY_REFUSED = agent_row(
     },
 )
 GATEWAY_BROKERS = agent_row(
-    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers with a port in the gateway.", "brokers"
+    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers that have a port in the gateway.", "brokers"
 )
 GATEWAY_BROKERS_SHUT = agent_row(
     "gateway_brokers_shut",
@@ -217,17 +217,15 @@ GATEWAY_ACTS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "What the gateway did about seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
-    "KIP-848); seat: it joined with a seat of its own; "
-    "admit: that one had waited for the next multiple of gateway_admission_seconds; handover: it took the seat of its "
-    "predecessor; claim: asked for the lock of a seat that a gateway offers; "
-    "pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept the seat; give_up: removed "
-    "the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; restore: a member "
-    "continued with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
-    "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
-    "Acts with outcome done are counted again once their result is known. right: the group did not rebalance for a "
-    "handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "
-    "consumer whose seat was given up sent nothing more; "
-    "wrong: the opposite; unknown: neither can be proven.",
+    "KIP-848); seat: it joined with a seat of its own; admit: it had waited until the next multiple of "
+    "gateway_admission_seconds before that; handover: it took the seat of its predecessor; claim: asked for the lock "
+    "of a seat that a gateway offers; pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept "
+    "the seat; give_up: removed the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; "
+    "restore: a member continued with the seat that it had before the gateway restarted. done; failed: an error of the "
+    "gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode 'observe'). Acts with "
+    "outcome done are counted again once their result is known. right: the group did not rebalance for a handover, "
+    "newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed consumer "
+    "whose seat was given up sent nothing more; wrong: the opposite; unknown: neither can be proven.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
@@ -239,8 +237,8 @@ GATEWAY_SEATS_SPARED = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Rebalances that did not happen because a consumer took the seat of its predecessor, or newcomers joined together, "
-    "or, in mode observe, would not have happened. A lower bound: one for each handover, in mode on for each that was "
-    "right, and one for each newcomer that would have joined after the rebalance of the one before it.",
+    "or, in mode 'observe', would not have happened. A lower bound: one for each handover, in mode 'on' for each that "
+    "was right, and one for each newcomer that would have joined after the rebalance of the one before it.",
     "rebalances",
     {"mode": SEAT_MODES},
 )
@@ -248,16 +246,16 @@ GATEWAY_SEATS_SPARED_SECONDS = agent_row(
     "gateway_seats_spared_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time by which partitions of killed consumers got free before the coordinator would have removed the member, "
-    "summed over partitions: a lower bound, counted when the session would have ended. Stalls of spared rebalances are "
-    "not included.",
+    "How much earlier partitions of killed consumers were free than if the coordinator had removed the member, summed "
+    "over partitions: a lower bound, counted when the session would have ended. Stalls of avoided rebalances "
+    "are not included.",
     "seconds",
 )
 GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats cost.",
+    "Time that seats were vacant, summed over their partitions: an upper bound of the stall that kept seats caused.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -265,8 +263,8 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which newcomers waited, or in mode observe would have waited, for the next multiple of "
-    "gateway_admission_seconds after the hold, summed over newcomers: they began to work that much later.",
+    "Time that newcomers waited, or, in mode 'observe', would have waited, for the next multiple of "
+    "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -296,8 +294,8 @@ GATEWAY_SEATS_WRONG = agent_row(
     "gateway_seats_wrong_groups",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Groups whose rule has mode on, and whose seats the gateway only observes until it restarts, because three "
-    "handovers, or joint admissions, in a row were wrong.",
+    "Groups with mode 'on' whose seats the gateway only observes until it restarts, because three handovers or joint "
+    "admissions in a row were wrong.",
     "groups",
 )
 

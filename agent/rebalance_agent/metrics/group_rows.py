@@ -71,7 +71,7 @@ STATIC_MEMBERS = gauge(
 )
 IDLE_MEMBERS = gauge(
     "idle_members",
-    "Members that should have partitions by their strategy and have none; standbys are not idle.",
+    "Members without partitions, although their strategy should give them some; standbys are not idle.",
     "members",
     value=lambda view: view.idle_members,
 )
@@ -93,7 +93,7 @@ FOLLOWUPS = counter(
 FAILED = labelled(
     "kafka_rebalance_failed_total",
     MetricType.COUNTER,
-    "Failed rebalances. aborted: the coordinator started a generation and did not complete it; assign_error: the "
+    "Failed rebalances. aborted: the coordinator started a generation but did not complete it; assign_error: the "
     "leader reported an exception in assign() (absent until members report).",
     {"reason": tuple(FailureReason)},
     "rebalances",
@@ -110,7 +110,8 @@ POLLED_CHANGES = GroupMetric(
     "rebalance_agent_polled_changes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Changes between polls of a group whose records the observer has no permission to read; fewer than its rebalances.",
+    "Changes between polls of a group whose records the observer has no permission to read; there may be more "
+    "rebalances than changes.",
     GROUP_LABEL,
     # The changes between two polls are the only count that polls give.
     value=lambda view: view.counters.polled_changes if polled(view) else None,
@@ -187,7 +188,7 @@ GROUP_STALLED_SECONDS = GroupMetric(
     "kafka_rebalance_group_stalled_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Time in which a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
+    "Time that a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
     "lasted as long as the limit of this severity (default: 30 s, 90 s). A stall is added when it reaches the limit, "
     "and grows while it lasts. The setting stall_limits has the share and the limits.",
     (*GROUP_LABEL, "limit"),
@@ -241,7 +242,7 @@ UNOWNED_SECONDS = GroupMetric(
 EMPTY_SECONDS = running(
     "kafka_rebalance_group_empty_seconds",
     MetricType.GAUGE,
-    "Time since the last member went, 0 while the group has members. Absent for groups that never had one, and for "
+    "Time since the last member departed; 0 while the group has members. Absent for groups that never had one, and for "
     "those of empty_groups_allow.",
     "seconds",
     running=values.empty_seconds,
@@ -260,8 +261,8 @@ ASSIGNED = counter(
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that certainly failed, by their reports or commits. Members of which neither shows how they "
-    "departed (member_gone) are not counted.",
+    "Partitions of members that certainly failed, by their reports or commits. Members without such evidence "
+    "(member_gone) are not counted.",
     "partitions",
     value=lambda counters: counters.lost,
 )
@@ -274,8 +275,9 @@ EXPELLED = counter(
 )
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
-    "Seconds in which a member that the coordinator had removed still held partitions that others owned (lower bound), "
-    "summed over partitions; counted when it reports that it gave them up. Absent until members report.",
+    "Seconds during which a member that the coordinator had removed still held partitions that others owned (lower "
+    "bound), summed over partitions; counted when the member reports that it gave them up. Absent until members "
+    "report.",
     "partition-seconds",
     value=lambda counters: counters.doubly_owned_partition_seconds,
     series=_on_request,
@@ -324,8 +326,8 @@ HOST_SPREAD = gauge(
 )
 TOPICS_ON_ONE_HOST = gauge(
     "topics_on_one_host_ratio",
-    "Share of topics that are wholly on one host although several hosts could own them; 0 where a random distribution "
-    "could explain it.",
+    "Share of topics that are entirely on one host although several hosts could own them; 0 where a random "
+    "distribution could explain it.",
     "ratio",
     value=lambda view: view.host_spread.clustered_ratio if view.host_spread else None,
 )
@@ -359,8 +361,9 @@ OWNER_MEMBERS = labelled(
 SEAT_TAKEN = labelled(
     "kafka_rebalance_seat_taken_timestamp_seconds",
     MetricType.GAUGE,
-    "When a consumer took a member's seat behind a gateway: client_id and host are those that the coordinator names, "
-    "occupant_client_id and occupant_host the consumer that has the seat. The newest max_member_series of a group.",
+    "Unix time at which a consumer took over a member's seat behind a gateway: client_id and host are those that the "
+    "coordinator has, occupant_client_id and occupant_host those of the consumer in the seat. The newest "
+    "max_member_series of a group.",
     ("client_id", "host", "occupant_client_id", "occupant_host"),
     "seconds",
     samples=values.seats_taken,
@@ -369,8 +372,8 @@ SEAT_TAKEN = labelled(
 TOPIC_MEMBERS = labelled(
     "kafka_rebalance_topic_members",
     MetricType.GAUGE,
-    "Members that own partitions of the topic, for the topics with most partitions; _folded: of any further topic. "
-    "max_topic_series turns it on.",
+    "Members that own partitions of the topic, for the topics with the most partitions; _folded: all further topics. "
+    "max_topic_series enables it.",
     ("topic",),
     "members",
     samples=lambda group: [((topic,), members) for topic, (members, _) in group.topics.items()],
@@ -379,7 +382,7 @@ TOPIC_MEMBERS = labelled(
 TOPIC_PARTITIONS = labelled(
     "kafka_rebalance_topic_partitions",
     MetricType.GAUGE,
-    "Partitions of the topic that have an owner; _folded: of all further topics. max_topic_series turns it on.",
+    "Partitions of the topic that have an owner; _folded: all further topics. max_topic_series enables it.",
     ("topic",),
     "partitions",
     samples=lambda group: [((topic,), partitions) for topic, (_, partitions) in group.topics.items()],
@@ -388,7 +391,7 @@ TOPIC_PARTITIONS = labelled(
 ROLLOUT = gauge(
     "rollout_in_progress",
     "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
-    "last one; 0 as soon as something fails, and otherwise.",
+    "last replacement; otherwise, and as soon as something fails, 0.",
     value=lambda view: None if polled(view) else int(view.rollout_in_progress),
 )
 FLAPPING = gauge(
@@ -400,9 +403,9 @@ FLAPPING = gauge(
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the others certainly waited for this member in the last rebalance whose slowest member it was, even if "
-    "it was removed for that; for an hour. At most five members: that of the last rebalance, and the longest waits "
-    "before.",
+    "How long the others certainly waited for this member in the last rebalance in which it was the slowest, even if "
+    "it was removed for that; shown for an hour. At most five members: that of the last rebalance, and those with the "
+    "longest waits before.",
     "seconds",
     _OWNER,
     running=values.slowest,
@@ -411,9 +414,10 @@ SLOWEST_MEMBER = running(
 DEPARTURES = running(
     "kafka_rebalance_departures",
     MetricType.GAUGE,
-    "How often this member departed, at most 15 minutes apart; until an hour after the last time. Only of members that "
-    "failed or were expelled (by reports, commits, or the coordinator's records), or departed at least three times; "
-    "how: the last time. At most five members: those that failed, and those that departed most often.",
+    "How often this member departed, at most 15 minutes apart; shown until an hour after the last time. Only for "
+    "members that failed or were expelled (by reports, commits, or the coordinator's records), or departed at least "
+    "three times; how: in which way the last time. At most five members: those that failed, and those that departed "
+    "most often.",
     "departures",
     (*_OWNER, "how"),
     {"how": ("left", "failed", "expelled", "unknown")},

@@ -34,7 +34,7 @@ GROUP_LAG_OFFSETS = _row(
 GROUP_LAG_SECONDS = _row(
     "group_lag_seconds",
     "Age of the oldest record that the group has yet to read, from the rate at which end offsets grew; 0 without a "
-    "lag. Absent where there is a lag and nothing was produced since the observer's first measurement.",
+    "lag. Absent if there is a lag but nothing was produced since the observer's first measurement.",
     "seconds",
 )
 STUCK_SECONDS = _row(
@@ -45,30 +45,30 @@ STUCK_SECONDS = _row(
 )
 CATCHING_UP = _row(
     "catching_up_partitions",
-    "Partitions that changed owner and have not committed what was appended until their new owner was seen.",
+    "Partitions that changed owner, and still have uncommitted records from before the new owner was seen.",
     "partitions",
 )
 CATCH_UP_SECONDS = _row(
     "catch_up_seconds",
-    "Longest time for which such a partition has been catching up (lower bound), in the current catch-up or the last "
-    "one. Absent until partitions have moved.",
+    "Longest time that a partition has been catching up after it changed owner (lower bound), in the current catch-up "
+    "or the last one. Absent until partitions have moved.",
     "seconds",
 )
 CATCH_UP_PARTITION_SECONDS = _row(
     "catch_up_partition_seconds_total",
-    "Seconds for which such partitions were catching up (lower bound), summed over partitions.",
+    "Seconds that partitions were catching up after they changed owner (lower bound), summed over partitions.",
     "partition-seconds",
     kind=MetricType.COUNTER,
 )
 TOPIC_LAG_OFFSETS = _row(
     "topic_lag_offsets",
-    "The same by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
+    "Consumer lag by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
     "offsets",
     "topic",
 )
 TOPIC_LAG_SECONDS = _row(
     "topic_lag_seconds",
-    "The same by topic; _folded has the highest of the others.",
+    "Consumer lag in seconds by topic; _folded has the highest value of the other topics.",
     "seconds",
     "topic",
 )

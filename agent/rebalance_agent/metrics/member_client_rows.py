@@ -43,7 +43,7 @@ CLIENT_INFO = Metric(
     "kafka_rebalance_member_client_info",
     MetricType.INFO,
     ExporterRole.GATEWAY,
-    "Client library of a member, as it names itself (ApiVersions, KIP-511). Absent for clients that do not.",
+    "Client library of a member, as the client names it (ApiVersions, KIP-511). Absent for clients without this name.",
     (*_CLIENT, "software", "version"),
 )
 CLIENT_POLL_LIMIT = _row(

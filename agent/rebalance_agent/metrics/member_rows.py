@@ -121,8 +121,8 @@ LOST = _row("lost_total", MetricType.COUNTER, "Partitions lost in lost callbacks
 REPROCESSED = _row(
     "reprocessed_records_total",
     MetricType.COUNTER,
-    "Records consumed twice because of a rebalance: records that were read and not committed when their partition "
-    "was revoked, and records read again after an offset reset. Absent if the client cannot provide its position.",
+    "Records consumed twice because of a rebalance: records that were read but not committed when their partition was "
+    "revoked, and records read again after an offset reset. Absent if the client cannot provide its position.",
     "records",
 )
 REJECTED_COMMITS = _row(
@@ -141,7 +141,7 @@ SKEW = _row(
 MISSING_STANDBYS = _row(
     "missing_standbys",
     MetricType.GAUGE,
-    "Standby copies that no member could get in the last assignment that this member computed as leader; 0 is best.",
+    "Standby copies without a member in the last assignment that this member computed as leader; 0 is best.",
     "copies",
 )
 

@@ -42,7 +42,7 @@ class Basis(StrEnum):
 
 
 class Evidence(StrEnum):
-    """The source of a timestamp."""
+    """The source of a timestamp. ``LIST``: polls of ListGroups, or of descriptions with epochs."""
 
     MEMBERS = "members"
     GATEWAY = "gateway"
@@ -51,10 +51,14 @@ class Evidence(StrEnum):
 
 
 class Source(StrEnum):
-    """The source of a group's facts: records of the offsets topic, its leaders' frames, or polls of the admin API."""
+    """The source of a group's facts: records of the offsets topic, its leaders' frames, or polls of the admin API.
+
+    ``DESCRIBE``: descriptions with epochs, which show generations; with ``ADMIN`` they do not.
+    """
 
     RECORDS = "records"
     FRAMES = "frames"
+    DESCRIBE = "describe"
     ADMIN = "admin"
 
 

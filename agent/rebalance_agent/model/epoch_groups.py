@@ -1,7 +1,8 @@
 """Facts about groups whose coordinator assigns: consumer (KIP-848), streams (KIP-1071) and share groups (KIP-932).
 
-The coordinator writes each fact as a record of its own. Partitions are keyed as in the records: by topic id, or in
-streams groups by subtopology, whose tasks are numbered as the partitions of its source topics.
+The coordinator writes each fact as a record of its own; descriptions have some of them together. In records, partitions
+are keyed by topic id, or in streams groups by subtopology, whose tasks are numbered as the partitions of its source
+topics.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from rebalance_agent.model.group import SETTLED, GroupState, Member
 from rebalance_agent.model.partitions import TopicPartitions, pairs
 
 __all__ = [
     "CurrentAssignment",
+    "DescribedEpochs",
+    "DescribedMember",
     "EpochFact",
     "EpochMember",
     "GroupEpoch",
@@ -122,6 +126,40 @@ class Topology:
 
     sources: Mapping[str, tuple[str, ...]]
     epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    """A member of a group whose coordinator assigns: the ``epoch`` it has reached, and its ``target`` assignment.
+
+    ``member`` has its current assignment, without partitions that it has yet to revoke. ``epoch`` is negative while a
+    static member is away. ``target``: None in share groups, whose members get their target at once.
+    """
+
+    member: Member
+    epoch: int
+    target: TopicPartitions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedEpochs:
+    """The epochs of a group whose coordinator assigns, and its members by id.
+
+    ``target_epoch``: the group epoch that the target assignment was made for.
+    """
+
+    epoch: int
+    target_epoch: int
+    members: tuple[DescribedMember, ...]
+
+    def reached(self, state: GroupState) -> bool:
+        """Whether all members have reached the group epoch, if the group is in this ``state``."""
+        if state is GroupState.EMPTY:
+            return True  # its last epochs have no target assignment
+        if state not in SETTLED:
+            return False
+        here = (each.epoch for each in self.members if each.epoch >= 0)
+        return self.target_epoch >= self.epoch and all(epoch >= self.epoch for epoch in here)
 
 
 EpochFact = GroupEpoch | TargetEpoch | EpochMember | MemberTarget | CurrentAssignment | ResolvedPattern | Topology

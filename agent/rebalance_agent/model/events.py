@@ -226,7 +226,7 @@ class MemberEvent:
         int | None, "records that are consumed again because of it; absent if the client does not know its position"
     ] = None
     join_seconds: Annotated[float | None, "time until the response to JoinGroup, before the callback"] = None
-    sync_seconds: Annotated[float | None, "time from there until the response to SyncGroup"] = None
+    sync_seconds: Annotated[float | None, "time from that response until the response to SyncGroup"] = None
     evidence: Annotated[
         Evidence | None, "gateway if a gateway derived the event from the member's frames; absent if a client reports"
     ] = None

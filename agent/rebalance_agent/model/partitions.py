@@ -17,6 +17,7 @@ __all__ = [
     "claimed_partitions",
     "count_partitions",
     "existing",
+    "existing_partitions",
     "from_ranges",
     "pairs",
     "pairs_of",
@@ -109,6 +110,11 @@ def existing(numbers: Sequence[int]) -> tuple[int, ...]:
     if numbers and (numbers[0] < 0 or numbers[-1] >= PARTITION_MAX):
         return tuple(number for number in numbers if 0 <= number < PARTITION_MAX)
     return tuple(numbers)
+
+
+def existing_partitions(by_topic: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """Return the `existing` ones of each topic's ascending numbers, without topics that have none."""
+    return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
 
 
 def count_partitions(partitions: Mapping[str, Sequence[int]]) -> int:

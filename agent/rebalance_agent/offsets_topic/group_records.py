@@ -31,7 +31,7 @@ KEYS_MAX = 20_000
 
 
 class GroupRecords:
-    """Selects and decodes the records of shown groups. Its methods never raise, whatever the bytes of a record are.
+    """Selects and decodes the records of shown groups. Its methods never raise, for any bytes of a record.
 
     ``topic_sizes``: the partition count of each topic; empty until they are known.
     """

@@ -1,6 +1,7 @@
 """Repeated requests to the brokers, and readers of topics other than the offsets topic.
 
 - ``list_groups``, ``describe_groups``: ListGroups and DescribeGroups; ``vanished``: groups deleted without a tombstone.
+- ``describe_epochs``: ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe.
 - ``topic_metadata``: partition counts and ids of topics.
 - ``commits``: committed offsets; ``followed_partitions``: for which partitions; ``lag_and_rates``: their lag and
   produce rate.

@@ -189,7 +189,7 @@ class BaselinesReader:
             return
         if baseline.cluster_id == self._cluster_id and not self._baselines.put(baseline) and not self._full:
             self._full = True
-            _log.warning("baselines of more than %d groups: the others are not shown", BASELINES_MAX)
+            _log.warning("there are baselines of more than %d groups: the others are not shown", BASELINES_MAX)
 
     def _forget(self, key: bytes) -> None:
         prefix = f"{self._cluster_id}:".encode()

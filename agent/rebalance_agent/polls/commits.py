@@ -162,7 +162,7 @@ class CommittedOffsets:
             return dict(group.committed) if group else {}
 
     def is_certain(self, name: str) -> bool:
-        """Whether the group's committed offsets are certain, with no commit in doubt or yet to be judged."""
+        """Whether the group's committed offsets are certain, with no commit that is in doubt or not yet judged."""
         with self._changed:
             group = self._groups.get(name)
             return group is not None and name not in self._doubtful and not (group.unjudged or group.judging)

@@ -27,8 +27,17 @@ class DescribePoll:
     Groups that rebalance or reconcile are described more often, by `again`, until they have settled.
     """
 
-    def __init__(self, context: CollectorContext, needed: Callable[[], bool]) -> None:
-        """``needed`` is called before every batch; no batch starts after the inbox was closed."""
+    def __init__(
+        self,
+        context: CollectorContext,
+        needed: Callable[[], bool],
+        elsewhere: Callable[[str], bool] = lambda _group: False,
+    ) -> None:
+        """``needed`` is called before every batch; no batch starts after the inbox was closed.
+
+        ``elsewhere``: whether a group is described by another poll.
+        """
+        self._elsewhere = elsewhere
         self._context = context
         self._needed = needed
         self._groups: tuple[str, ...] = ()
@@ -68,16 +77,17 @@ class DescribePoll:
             groups = tuple(islice(self._unsettled, AGAIN_MAX))
         self._describe(groups)
 
-    def _describe(self, groups: Sequence[str]) -> bool:
-        """Describe ``groups``; return False if that is no longer needed."""
+    def _describe(self, asked_groups: Sequence[str]) -> bool:
+        """Describe ``asked_groups``; return False if that is no longer needed."""
         if self._context.inbox.closed or not self._needed():
             with self._lock:
                 self._unsettled.clear()
             return False
+        groups = [name for name in asked_groups if not self._elsewhere(name)]
         asked = self._context.clock.now_ms()
-        described = self._context.cluster.describe_groups(groups)
+        described = self._context.cluster.describe_groups(groups) if groups else []
         with self._lock:
-            for name in groups:  # a deleted group has no description
+            for name in asked_groups:  # a deleted group has no description
                 self._unsettled.pop(name, None)
             self._unsettled.update({group.group: None for group in described if group.state not in SETTLED})
         for group in described:

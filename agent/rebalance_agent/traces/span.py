@@ -62,7 +62,7 @@ class Span:
 
 
 def representable(start_ms: int, end_ms: int) -> bool:
-    """Whether times are in order and fit into OTLP; members may report others."""
+    """Whether times are in order and fit into OTLP; members may report invalid times."""
     return 0 <= start_ms <= end_ms <= TIME_MS_MAX
 
 

@@ -4,6 +4,7 @@ It does no I/O, starts no threads and reads no clock: time is an argument. Its p
 
 - ``classic``: groups in which a member computes the assignment (``GroupMetadata`` records).
 - ``epoch``: consumer, share and streams groups, whose coordinator computes the assignment (KIP-848, KIP-932, KIP-1071).
+- ``described``: groups that only descriptions show, with and without epochs.
 - ``members``: the members of a group as its view shows them, and the quality of their assignment.
 - ``rebalance``: one rebalance of either kind of group: episodes, stall, triggers, phases, counters, settling.
 - ``evidence``: reports, polls, commits and changes of coordinator, which show when members worked and stopped.
@@ -11,10 +12,10 @@ It does no I/O, starts no threads and reads no clock: time is an argument. Its p
 - ``memory``: the memory that the states of all groups use, in bytes.
 - ``lag``: the lag of groups, and moved partitions that are catching up. Only the polls use it.
 - ``tracker`` is the entry point. ``observations`` lists its inputs, ``views`` its output.
-- ``groups`` holds the state of every group, ``deadlines`` when each group is due; ``record_router`` passes each record
-  to the state of its group.
-- ``tracked_group`` is the base of both states; ``tracker_context`` is what all groups of a tracker share.
-- ``build_view`` builds the `GroupView`; ``polled_group`` builds it for groups known only from DescribeGroups.
+- ``groups`` holds the state of every group, ``deadlines`` when each group is due; ``record_router`` passes each record,
+  and ``description_router`` each description, to the state of its group.
+- ``tracked_group`` is the base of these states; ``tracker_context`` is what all groups of a tracker share.
+- ``build_view`` builds the `GroupView`.
 - ``completed_generation``: one generation as its record shows it; ``observed_record``: a record as an observation.
 - ``cluster_topics``: the cluster's topics; ``log_replay``: feeds the retained records of a partition to a tracker.
 

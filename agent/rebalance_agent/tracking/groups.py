@@ -10,6 +10,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.deadlines import Deadlines
+from rebalance_agent.tracking.described.described_state import DescribedState
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -23,7 +24,7 @@ LATE_MAX_MS = 60_000
 UNKNOWN_GROUPS_MAX = 10_000
 """Maximum groups without a record, known only from polls or reports; further groups wait for their first record."""
 
-State = ClassicState | EpochState
+State = ClassicState | DescribedState | EpochState
 
 
 class GroupStates:
@@ -108,10 +109,11 @@ class GroupStates:
     def forget_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
         """Whether only descriptions show the group.
 
-        If leaders' frames were missed, its state from frames is dropped first.
+        If leaders' frames were missed, its state from frames is dropped first; likewise one from descriptions with
+        epochs, if these are refused now.
         """
         state = self._states.get(described.group)
-        if isinstance(state, ClassicState) and state.is_outdated(described, asked_ms):
+        if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms):
             self.forget(described.group)
             return True
         return not (state and state.known)
@@ -119,7 +121,8 @@ class GroupStates:
     def forget_unlisted(self, listed: Collection[str]) -> None:
         """Forget groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
         for state in list(self):
-            if state.group not in listed and state.last is not None and state.last.source is Source.FRAMES:
+            by_frames = state.last is not None and state.last.source is Source.FRAMES
+            if by_frames and state.group not in listed:
                 self.forget(state.group)
 
     # Partitions of the offsets topic
@@ -190,4 +193,4 @@ class GroupStates:
 
     def _has_no_records(self, state: State) -> bool:
         """Whether the group has no view, and not because its partition is still being read."""
-        return not state.known and (isinstance(state, ClassicState) or state.partition in self.backfilled)
+        return not state.known and (not isinstance(state, EpochState) or state.partition in self.backfilled)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
+from rebalance_agent.model.epoch_groups import DescribedEpochs, EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatEvent
@@ -163,21 +163,33 @@ class GroupsListed:
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group in a DescribeGroups response, which has no generation; members have no subscription."""
+    """A group in a DescribeGroups response, which has no generation; members have no subscription.
+
+    ``epochs``: what the responses of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe add.
+    """
 
     group: str
     state: GroupState
     group_type: GroupType
     assignor: str | None
     members: tuple[MemberLoad, ...]
+    epochs: DescribedEpochs | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDescribed:
-    """The description of one group (DescribeGroups), used at start-up and where the offsets topic may not be read."""
+    """The description of one group, used at start-up and where the offsets topic may not be read.
+
+    It shows some moment between ``at_ms``, when it was requested, and ``answered_ms``. ``absent_ms``: the time of a
+    request whose complete answer did not have the group; None if there was none since the start. ``idle_ms``: the same,
+    for a request that would have shown the group if its members had been reconciling.
+    """
 
     at_ms: int
     value: DescribedGroup
+    answered_ms: int = -1
+    absent_ms: int | None = None
+    idle_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Passes records of the offsets topic to their groups' states, whatever the group's type and the reading order."""
+"""Passes records of the offsets topic to their groups' states, for all types of groups and in any reading order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import replace
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
+from rebalance_agent.tracking.described.described_state import DescribedState
+from rebalance_agent.tracking.described.polled_group import PolledGroup
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.groups import GroupStates, State
+from rebalance_agent.tracking.memory.state_budget import state_bytes
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
-from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.tracked_group import PendingDeletion
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -30,7 +32,7 @@ class RecordRouter:
         self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
             self._learn_offset(record)
-        state = self._groups.get(record.group)
+        state = self._state_of(record.group)
         if record.value is None and _is_deletion(record):
             self._context.state_budget.forgive(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
@@ -51,6 +53,14 @@ class RecordRouter:
             self._groups.forget(record.group)  # its view would show an older generation
         else:
             yield from self._take(state, record)
+
+    def _state_of(self, group: str) -> State | None:
+        """Return the group's state; one from descriptions is forgotten, since the topic can be read now."""
+        state = self._groups.get(group)
+        if not isinstance(state, DescribedState):
+            return state
+        self._groups.forget(group)
+        return None
 
     def _take(self, state: State, record: GroupRecord | EpochRecord) -> Iterator[Event]:
         """Pass a record to the state of its group."""
@@ -77,8 +87,11 @@ class RecordRouter:
         """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return False
-        last = state.last.value if state.last else None
-        return self._context.state_budget.grows(record.group, last, record.value, record.seen_ms)
+        budget, last = self._context.state_budget, state.last
+        if budget.has_room(record.group) or (last and state_bytes(record.value) <= state_bytes(last.value)):
+            return False
+        budget.refuse(record.group, record.seen_ms)
+        return True
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
         """Return a classic group's record, marked as one from before the start if its rebalance is not to be reported.
@@ -151,4 +164,4 @@ def _is_deletion(record: GroupRecord | EpochRecord) -> bool:
 def _events(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
     if isinstance(state, ClassicState):
         return state.record(record) if isinstance(record, GroupRecord) else ()
-    return state.record(record) if isinstance(record, EpochRecord) else ()
+    return state.record(record) if isinstance(state, EpochState) and isinstance(record, EpochRecord) else ()

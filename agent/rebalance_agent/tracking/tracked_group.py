@@ -211,9 +211,11 @@ class TrackedGroup:
             # Without members the group subscribes to nothing: use the partitions that its last members left.
             size_known = view.partitions is not None and empty.partitions is not None
             partitions = empty.partitions if size_known else view.partitions
-            empty = empty.explained(view.last_episode)
             view = replace(
-                view, empty=empty, partitions=partitions, unassigned=empty.partitions if size_known else None
+                view,
+                empty=self.history.empty_time.explained(view.last_episode),
+                partitions=partitions,
+                unassigned=empty.partitions if size_known else None,
             )
         now = None
         if view.unassigned and not view.running:

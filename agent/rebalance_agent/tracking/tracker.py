@@ -17,6 +17,8 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
+from rebalance_agent.tracking.described.polled_group import PolledGroup
+from rebalance_agent.tracking.description_router import DescriptionRouter
 from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.groups import GroupStates
@@ -24,7 +26,6 @@ from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
-    DescribedGroup,
     EpochRecord,
     GroupDescribed,
     GroupRecord,
@@ -41,7 +42,6 @@ from rebalance_agent.tracking.observations import (
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.patterns.loads import GroupLoads
-from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
 from rebalance_agent.tracking.tracker_context import TrackerContext, no_group
 from rebalance_agent.tracking.views import GroupView
@@ -100,6 +100,7 @@ class Tracker:
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}
         self._router = RecordRouter(self._groups, self._polled, self._context)
+        self._descriptions = DescriptionRouter(self._groups, self._polled, self._context)
         self._latest_ms = 0
         self._loaded: set[str] = set()
 
@@ -162,9 +163,8 @@ class Tracker:
             case MemberReported():
                 yield from self._groups.catch_up(observation.event.group, now_ms)
                 self._report(observation, now_ms)
-            case GroupVanished():
-                yield from self._groups.catch_up(observation.group, now_ms)
-                self._groups.vanish(observation.group, observation.version)
+            case GroupDescribed() | GroupVanished():
+                yield from self._descriptions.take(observation)
             case Tick():
                 yield from self._groups.pass_time(now_ms, DUE_MAX)
                 yield from self._check_clock(now_ms)
@@ -174,9 +174,6 @@ class Tracker:
     def _observe_eventless(self, observation: Observation) -> None:
         """Process an observation that never leads to events."""
         match observation:
-            case GroupDescribed(value=value):
-                if self._groups.forget_outdated(value, observation.at_ms):
-                    self._describe(value, observation.at_ms)
             case LoadsSeen():
                 self._load(observation)
             case CommitsSeen():
@@ -192,22 +189,10 @@ class Tracker:
         self._groups.own(owned.partitions, owned.of)
         for name in list(self._polled):
             if offsets_partition(name, owned.of) not in owned.partitions:
-                self._drop_polled(name)
+                self._descriptions.drop_polled(name)
         self._groups.backfilled &= owned.partitions
         # Earlier polls did not ask for the groups of new partitions: a group's absence from them is not evidence.
         self._context.polls.forget()
-
-    def _describe(self, value: DescribedGroup, at_ms: int) -> None:
-        if value.state is GroupState.DEAD:
-            self._drop_polled(value.group)
-        elif polled := self._polled.get(value.group):
-            polled.describe(value, at_ms)
-        else:
-            self._polled[value.group] = PolledGroup(value, at_ms, self._groups.mark_changed, self._context.may_be_empty)
-
-    def _drop_polled(self, name: str) -> None:
-        if self._polled.pop(name, None):
-            self._groups.mark_changed(name)
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         self._context.outages.take(poll.asked_ms, poll.answered_ms, complete=poll.complete)
@@ -230,7 +215,7 @@ class Tracker:
         if poll.complete and not poll.states:
             names = {listed.group for listed in poll.groups}
             for name in self._polled.keys() - names:
-                self._drop_polled(name)
+                self._descriptions.drop_polled(name)
             self._groups.forget_unlisted(names)
 
     def _doubt_clock(self, poll: GroupsListed) -> None:
@@ -249,7 +234,7 @@ class Tracker:
             if isinstance(state := self._groups.get(name), ClassicState):
                 state.list_settled(poll)
                 self._groups.refresh(state)
-        self._context.polls.add(poll.asked_ms)
+        self._context.polls.add(poll.asked_ms, poll.answered_ms)
 
     def _resize(self, seen: TopicsSeen) -> None:
         if changed := self._context.topics.update(seen.at_ms, seen.partitions, seen.ids):

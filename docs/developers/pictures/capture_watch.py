@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from pathlib import Path
 
+from terminal_svg import plain
 from textual.widgets import DataTable
 
 from rebalance_agent.cli.inputs.agent_api import AgentApi
@@ -20,12 +20,12 @@ IMAGE = Path(__file__).parents[2] / "images" / "watch-group.svg"
 SIZE = (134, 30)
 """Columns and lines of the terminal."""
 
-COMMENT = "<!-- A capture of `rebalance-agent watch`, drawn with Textual -->"
+COMMENT = "A capture of `rebalance-agent watch`, drawn with Textual"
 
 
 def watch_group(url: str, group: str) -> None:
     """Write the picture once the screen has the group's moves."""
-    IMAGE.write_text(_plain(asyncio.run(_drawn(url, group))), encoding="utf-8")
+    IMAGE.write_text(plain(asyncio.run(_drawn(url, group)), COMMENT), encoding="utf-8")
 
 
 async def _drawn(url: str, group: str) -> str:
@@ -37,14 +37,6 @@ async def _drawn(url: str, group: str) -> str:
                 await pilot.pause(0.1)
             await pilot.pause(1.0)  # columns become as wide as their texts afterwards
         return app.export_screenshot(title="rebalance-agent watch")
-
-
-def _plain(svg: str) -> str:
-    """Without fonts of other servers, and with the same short names of classes in each capture."""
-    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"terminal-\d+-", "t-", svg).replace("Fira Code", "monospace")
-    lines = [line.rstrip() for line in re.sub(r"<!--.*?-->", COMMENT, svg, count=1).splitlines()]
-    return "\n".join(line for line in lines if line) + "\n"
 
 
 if __name__ == "__main__":

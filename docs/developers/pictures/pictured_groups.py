@@ -99,7 +99,7 @@ PICTURED_GROUPS = (
         _plain("a b", "orders", "payments"),
         "after c joined",
         _plain("a b c", "orders", "payments"),
-        "Consecutive numbers of each topic: the first members get one more, of every topic again. "
+        "Consecutive numbers of each topic: the first members get one more partition of every topic. "
         "The same number of both topics is on the same member.",
     ),
     PicturedGroup(
@@ -108,7 +108,7 @@ PICTURED_GROUPS = (
         _plain("a b", "orders", "payments"),
         "after c joined",
         _plain("a b c", "orders", "payments"),
-        "All partitions dealt in turn: even counts, and nearly everything moves when the group changes.",
+        "All partitions are assigned in turn: even counts, but nearly all partitions move when the group changes.",
     ),
     PicturedGroup(
         "shuffled-roundrobin",
@@ -116,7 +116,7 @@ PICTURED_GROUPS = (
         _plain("host1 host2 host3", "orders", "payments", "refunds"),
         "after host4 joined",
         _plain("host1 host2 host3 host4", "orders", "payments", "refunds"),
-        "As even as can be, in an order of the group's own: no topic is wholly on one host, and few partitions move.",
+        "As even as possible, in an order of members that differs between groups: no topic is entirely on one host.",
     ),
     PicturedGroup(
         "sticky",
@@ -124,7 +124,7 @@ PICTURED_GROUPS = (
         _plain("a b", "orders", "payments"),
         "after c joined",
         _plain("a b c", "orders", "payments"),
-        "As even as can be, and only what the newcomer needs moves.",
+        "As even as possible: only the partitions for the newcomer move.",
     ),
     PicturedGroup(
         "weighted-sticky",
@@ -132,7 +132,7 @@ PICTURED_GROUPS = (
         (_weighted("a", 300), _weighted("b", 100)),
         "after c joined",
         (_weighted("a", 300), _weighted("b", 100), _weighted("c", 200)),
-        "In proportion to weights, and only what the newcomer needs moves.",
+        "In proportion to weights: only the partitions for the newcomer move.",
     ),
     PicturedGroup(
         "failover",
@@ -140,7 +140,7 @@ PICTURED_GROUPS = (
         (_ranked("active", 2), _ranked("passive", 1)),
         "after active left",
         (_ranked("passive", 1), _ranked("spare", 1)),
-        "Everything on the member with the highest priority. An equal newcomer does not take over.",
+        "The member with the highest priority has all partitions. An equal newcomer does not take over.",
     ),
     PicturedGroup(
         "redundant",
@@ -148,7 +148,7 @@ PICTURED_GROUPS = (
         (_racked("a", "r1"), _racked("b", "r1"), _racked("c", "r2")),
         "after d joined in r2",
         (_racked("a", "r1"), _racked("b", "r1"), _racked("c", "r2"), _racked("d", "r2")),
-        "Every partition on two members, in different racks where that is possible.",
+        "Every partition is on two members, in different racks if possible.",
         {"assignment.redundancy": "2"},
     ),
     PicturedGroup(
@@ -157,7 +157,8 @@ PICTURED_GROUPS = (
         (_racked("a", "r1"), _racked("b", "r2")),
         "after c joined in r2",
         (_racked("a", "r1"), _racked("b", "r2"), _racked("c", "r2")),
-        "Even numbers have their replica in r1, odd ones in r2. Balance first, then the rack, then stickiness.",
+        "Even numbers have their replica in r1, odd ones in r2. Balance comes first, then the rack, then the fewest "
+        "moves.",
     ),
     PicturedGroup(
         "lag-aware",
@@ -165,7 +166,7 @@ PICTURED_GROUPS = (
         _plain("a b", "orders"),
         "after c joined",
         _plain("a b c", "orders"),
-        "Partition 0 lags six times as far as any other: its owner gets little else.",
+        "Partition 0 has six times the lag of any other: its owner gets few other partitions.",
     ),
     PicturedGroup(
         "copartitioned-sticky",
@@ -200,7 +201,7 @@ PICTURED_GROUPS = (
         _plain("a b", "orders", "payments"),
         "after c joined, first of two rounds",
         _plain("a b c", "orders", "payments"),
-        "What must move is first revoked: c waits for it until the follow-up rebalance. Everything else continues.",
+        "Partitions that move are revoked first, and c gets them in the follow-up rebalance. All others continue.",
     ),
 )
 """In the order of the documentation."""

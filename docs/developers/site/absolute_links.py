@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from docs.developers.site.nav import LINK, repository_path
+from docs.developers.site.repository_address import Address
 from docs.developers.site.source_links import outside_code
 
-__all__ = ["Address", "absolute_links"]
-
-
-@dataclass(frozen=True)
-class Address:
-    """The repository's address, and the tag or branch (``HEAD``: the default one) whose files are meant."""
-
-    repository: str
-    ref: str
-
-    def file(self, path: str) -> str:
-        """The page that shows a file."""
-        return f"{self.repository}/blob/{self.ref}/{path}"
-
-    def folder(self, path: str) -> str:
-        """The page that lists a folder."""
-        return f"{self.repository}/tree/{self.ref}/{path}"
-
-    def picture(self, path: str) -> str:
-        """The bytes of a picture."""
-        return f"{self.repository}/raw/{self.ref}/{path}"
+__all__ = ["absolute_links"]
 
 
 def absolute_links(page: str, text: str, address: Address, root: Path) -> str:
@@ -49,7 +29,7 @@ def absolute_links(page: str, text: str, address: Address, root: Path) -> str:
         if mark and path:
             return f"![{label}]({address.picture(path)})"
         if path:
-            link = address.folder(path) if (root / path).is_dir() else address.file(path)
+            link = address.page(path, root)
         elif target.startswith("#"):
             link = address.file(page)
         else:

@@ -11,6 +11,7 @@ from typing import Protocol
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from docs.developers.site.nav import INDEX, all_pages, with_contents
+from docs.developers.site.repository_address import Address
 from docs.developers.site.source_links import link_sources
 
 project = "kafka-rebalance-agent"
@@ -38,9 +39,8 @@ nitpicky = True
 # The languages that Pygments does not know.
 suppress_warnings = ["misc.highlighting_failure"]
 
-_ADDRESS = os.environ.get("REBALANCE_AGENT_REPOSITORY", "").rstrip("/").removesuffix(".git")
-REPOSITORY = f"{_ADDRESS}/blob/HEAD" if _ADDRESS else None
-"""Address of the repository's files; links to source code lead there. A release reads the same variable."""
+REPOSITORY = Address.of(os.environ.get("REBALANCE_AGENT_REPOSITORY", ""), "HEAD")
+"""Links to source code lead there. A release reads the same variable."""
 
 
 class Application(Protocol):

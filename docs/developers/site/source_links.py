@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from docs.developers.site.nav import CODE, LINK, ROOT, all_pages, repository_path
+from docs.developers.site.repository_address import Address
 
 __all__ = ["link_sources", "outside_code"]
 
@@ -14,11 +15,11 @@ _DOWNLOADS = ("docs/", "examples/")
 """Folders whose files the site offers as downloads."""
 
 
-def link_sources(page: str, text: str, repository: str | None, root: Path = ROOT) -> str:
+def link_sources(page: str, text: str, repository: Address | None, root: Path = ROOT) -> str:
     """The Markdown of ``page`` with links that work on the site.
 
-    A link to a file that is not on the site leads to ``repository``, the address of the repository's files at a branch;
-    without one, only its text is left. Links to pages, pictures and downloads stay.
+    A link to a file or a folder that is not on the site leads to its page in the ``repository``; without an address,
+    only its text is left. Links to pages, pictures and downloads stay.
     """
     pages = set(all_pages(root))
 
@@ -27,7 +28,7 @@ def link_sources(page: str, text: str, repository: str | None, root: Path = ROOT
         path = repository_path(page, target, root)
         if path is None or path in pages or mark or (path.startswith(_DOWNLOADS) and (root / path).is_file()):
             return match[0]
-        return f"[{label}]({repository.rstrip('/')}/{path})" if repository else label
+        return f"[{label}]({repository.page(path, root)})" if repository else label
 
     return outside_code(text, lambda prose: LINK.sub(replaced, prose))
 

@@ -30,7 +30,7 @@ _HEAD = f"""\
 The observer serves JSON under `/api/v1/` on the port of its metrics: the current state of every group, and its last
 rebalances. Answers come from memory and cause no request to a broker. [`watch`](watch.md) and [`explain`](explain.md)
 use the API. `/api/v1/openapi.json` is its OpenAPI {OPENAPI_VERSION} description. The [glossary](glossary.md) explains
-words such as *episode* and *bound*.
+terms such as *episode* and *bound*.
 
 ```sh
 curl -s 'localhost:29308/api/v1/groups?match=orders*&sort=-stall&limit=3'
@@ -39,7 +39,7 @@ curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .
 ```
 
 - Times are epoch milliseconds, durations seconds, partitions ranges such as `0-4,7`. Fields with unknown
-  values are absent. New versions may add fields, and keep these.
+  values are absent. New versions may add fields, but do not remove any.
 - A group's name is one segment of the path. Percent-encode it, slashes included: `a/b` is `/api/v1/groups/a%2Fb`.
 - Errors are `{{"error": "..."}}` and contain the solution: 400 for a wrong request, 404 for an unknown path, group
   or rebalance, 401 if the web port requires a token.

@@ -23,12 +23,12 @@ def sticky_table(comparisons: Mapping[str, Any]) -> str:
         ("random groups", "groups"),
         ("the same assignment", "same"),
         ("another one, with equal loads and moves", "as_good"),
-        ("Kafka's has worse balanced loads", "less_balanced"),
-        ("partitions by which its highest load is above ours, in total", "above"),
-        ("Kafka's has equal loads and moves more partitions", "more_moves"),
-        ("partitions that it moves without need, in total", "needless"),
-        ("Kafka's needs more rebalances", "more_rounds"),
-        ("ours has worse loads, or more moves for equal loads", "ours_worse"),
+        ("Kafka's class balances the loads worse", "less_balanced"),
+        ("partitions by which its highest loads exceed ours, in total", "above"),
+        ("Kafka's class has equal loads but moves more partitions", "more_moves"),
+        ("its unnecessary moves, in total", "needless"),
+        ("Kafka's class needs more rebalances", "more_rounds"),
+        ("our class has worse loads, or more moves for equal loads", "ours_worse"),
     ]
     head = f"| groups | {' | '.join(f'`{name}`' for name in comparisons)} |\n|{' --- |' * (1 + len(comparisons))}\n"
     rows = (

@@ -27,7 +27,7 @@ topic (`source="admin"`), only metrics that polls can provide exist.
 
 Data from the events that consumers send to their sidecar, or export
 [themselves](instrument-a-consumer.md#without-a-sidecar). Aggregate with `sum`. Counters and histograms are 0 in the
-first scrape that has them, whatever they counted before, and have their values from the next one on: `increase()` does
+first scrape that has them, and have their real values from the next scrape on: `increase()` does
 not see a series that first appears with a value. If several Prometheus servers scrape a sidecar, only one of them gets
 that 0.
 """,
@@ -57,16 +57,17 @@ Every role serves `/metrics` on port 29308. Labels have the same names as in kaf
 metrics without relabelling. If `cluster_name` is set, every metric also has the label `cluster`. Counters of a group
 start at 0 when the group is first observed, and disappear with the group. Those that need members' reports
 (`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
-0 in the first scrape that has them, whatever they counted, since `increase()` does not see a series that first appears
+0 in the first scrape that has them, because `increase()` does not see a series that first appears
 with a value. If several Prometheus servers scrape an observer, only one of them gets that zero. The
-[glossary](glossary.md) explains words such as *episode* and *bound*.
+[glossary](glossary.md) explains terms such as *episode* and *bound*.
 
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
-Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
-(members with equal labels share a series: the maximum of their values, and how many they are; further pairs are folded
-into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if they report. With
-`max_topic_series`, so many topics, and all others together, have two each. Groups in `lag_groups` or `copartitioned`
-have up to three more series, and so do groups with a baseline from the [pipeline](pipeline-tables.md#baselines).
+Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host (members with
+equal labels share series with the maximum of their values and with their number; further pairs are folded into
+`client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if they report. If
+`max_topic_series` is set, that many topics have two series each, and all other topics together have two more. Groups in
+`lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from the
+[pipeline](pipeline-tables.md#baselines).
 
 [Consumer lag](reference/observer.md#consumer-lag) of the groups in `lag_groups` is not included:
 {GROUP_LAG_SERIES} series per group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS})

@@ -27,8 +27,8 @@ _PARTS = {
     "Observer": "Settings of [`rebalance-agent observe`](../observe.md), in addition to those of all roles.",
     "Sidecar": "Settings of [`rebalance-agent sidecar`](../sidecar.md), in addition to those of all roles. A gateway "
     "has them, too.",
-    "Gateway": "Settings of [`rebalance-agent gateway`](../gateway.md), in addition to those of a sidecar. A sidecar "
-    "with one of them is a gateway.",
+    "Gateway": "Settings of [`rebalance-agent gateway`](../gateway.md), in addition to those of a sidecar. If any "
+    "of these gateway settings is set, a sidecar is also a gateway.",
 }
 """Title of a part -> its text."""
 

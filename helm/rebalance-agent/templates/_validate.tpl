@@ -10,7 +10,7 @@
 {{- $tls := .Values.kafka.tls -}}
 {{- range $name, $secret := dict "ca" $tls.ca.secretName "certificate" $tls.certificate.secretName -}}
 {{- if and $secret (not $tls.enabled) -}}
-{{- fail (printf "\n\nkafka.tls.%s.secretName is set, but kafka.tls.enabled is false: connections would be in plain text. Set kafka.tls.enabled=true.\n" $name) -}}
+{{- fail (printf "\n\nkafka.tls.%s.secretName is set, but kafka.tls.enabled is false: connections would not be encrypted. Set kafka.tls.enabled=true.\n" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $listener := dict "web" .Values.observer.web "events" .Values.observer.events -}}
@@ -27,7 +27,7 @@
 {{- end -}}
 {{- range $name, $_ := .Values.kafka.properties -}}
 {{- if has ($name | replace "_" ".") (include "rebalance-agent.kafka.secrets" . | fromYamlArray) -}}
-{{- fail (printf "\n\nkafka.properties: %s would be readable in a ConfigMap. Put it into a Secret, and name that in kafka.secretProperties: {%s: {secretName: NAME, key: KEY}}.\n" $name $name) -}}
+{{- fail (printf "\n\nkafka.properties: %s would be readable in a ConfigMap. Put it into a Secret, and name the Secret in kafka.secretProperties: {%s: {secretName: NAME, key: KEY}}.\n" $name $name) -}}
 {{- end -}}
 {{- end -}}
 {{- $events := .Values.observer.events -}}
@@ -36,7 +36,7 @@
 {{- end -}}
 {{- $settings := default (dict) .Values.observer.settings -}}
 {{- if and (gt (int .Values.observer.replicas) 1) (eq (include "rebalance-agent.observer.group" .) "") (ne (dig "state_topic" "set" $settings) "") -}}
-{{- fail "\n\nobserver.settings.replicas_group is empty: replicas that do not share the groups would overwrite each other's snapshots. Remove it, or also set observer.settings.state_topic to \"\".\n" -}}
+{{- fail "\n\nobserver.settings.replicas_group is empty: replicas that do not share the groups would overwrite each other's snapshots. Remove the setting, or also set observer.settings.state_topic to \"\".\n" -}}
 {{- end -}}
 {{- if .Values.pipeline.enabled -}}
 {{- include "rebalance-agent.pipeline.validate" . -}}
@@ -61,7 +61,7 @@
 {{- end -}}
 {{- range $pipeline.stages -}}
 {{- if and (eq .name "report") (not $pipeline.persistence.enabled) -}}
-{{- fail "\n\npipeline.stages: the stage report writes a file. Set pipeline.persistence.enabled=true, or remove it from pipeline.stages.\n" -}}
+{{- fail "\n\npipeline.stages: the report stage writes a file. Set pipeline.persistence.enabled=true, or remove the stage from pipeline.stages.\n" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

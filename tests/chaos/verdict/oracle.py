@@ -61,15 +61,15 @@ def judged(report, lives, groups):
     """Check that each group was judged, and few facts were not: an observer without a snapshot cannot know the past."""
     left, without = sum(report.unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
     may_be = max(without * len(groups), int(UNJUDGED_SHARE * report.agreed))
-    what = f"not judged: {left} facts; observers began {without} times to read without a snapshot of every partition"
+    what = f"not checked: {left} facts; observers began {without} times to read without a snapshot of every partition"
     wrong = [f"there is no fact of {each}, which played" for each in sorted(groups - report.groups)]
     if unread := report.unjudged.get(UNREADABLE):
         wrong.append(f"{unread} {UNREADABLE}")
     if report.pending:
-        wrong.append(f"{report.pending} facts are too new to be published, long after all members left")
+        wrong.append(f"{report.pending} facts are too new to have been published, long after all members left")
     if left > may_be:
         most = f"{may_be} at most, once for each such start and group, or one of twenty"
-        wrong.append(f"{left} facts were not judged: {most}")
+        wrong.append(f"{left} facts were not checked: {most}")
     return Verdict(what, tuple(wrong))
 
 

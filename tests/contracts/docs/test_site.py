@@ -18,9 +18,11 @@ from docs.developers.site.nav import (
     all_pages,
     linked_pages,
     pages_below,
+    repository_path,
     sections,
     with_contents,
 )
+from docs.developers.site.repository_address import Address
 from docs.developers.site.source_links import link_sources
 
 from supply.locks import FOLDER
@@ -33,6 +35,8 @@ OUR_WORDS = re.compile(
     r"\b(episode|settle|follow-up|group epoch|basis|(?<=lower )bound|(?<=upper )bound)", re.IGNORECASE
 )
 CODE_BLOCK = re.compile(r"^( *)(```+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
+
+REPOSITORY = Address("https://code.example/o/r", "HEAD")
 
 LOOKED_UP = ("Reference", "Contribute")
 """Sections of the index whose pages may be longer."""
@@ -107,9 +111,23 @@ def test_links_to_source_code_become_text_or_lead_to_the_repository():
     page = "docs/observe.md"
     text = "[`a`](../agent/a.py#L1) [x](metrics.md) ![p](images/demo.svg) `[y](../tests/y.py)` [f](../examples)"
     assert link_sources(page, text, None) == "`a` [x](metrics.md) ![p](images/demo.svg) `[y](../tests/y.py)` f"
-    linked = link_sources(page, text, "https://code.example/main/")
-    assert linked.startswith("[`a`](https://code.example/main/agent/a.py) ")
-    assert linked.endswith(" [f](https://code.example/main/examples)")
+    linked = link_sources(page, text, REPOSITORY)
+    assert linked.startswith("[`a`](https://code.example/o/r/blob/HEAD/agent/a.py) ")
+    assert linked.endswith(" [f](https://code.example/o/r/tree/HEAD/examples)")
+
+
+def test_every_link_to_a_folder_leads_to_its_page_in_the_repository():
+    linked = {page: link_sources(page, read(page), REPOSITORY) for page in all_pages()}
+    left = {
+        (page, target)
+        for page, text in linked.items()
+        for _, _, target in LINK.findall(CODE.sub("``", text))
+        if (path := repository_path(page, target)) and (ROOT / path).is_dir()
+    }
+    assert left == set()
+    pages = re.findall(r"https://code\.example/o/r/(blob|tree)/HEAD/([^)]*)", " ".join(linked.values()))
+    assert {kind for kind, _ in pages} == {"blob", "tree"}
+    assert [path for kind, path in pages if (ROOT / path).is_dir() is not (kind == "tree")] == []
 
 
 def test_a_broken_link_of_the_built_site_is_detected(tmp_path):

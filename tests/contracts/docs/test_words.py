@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = {"agent": ".py", "alerts": ".py", "alerts/runbooks": ".md", "dashboards": ".py", "docs": ".md"}
+FOLDERS = {
+    "agent": ".py",
+    "alerts": ".py",
+    "alerts/runbooks": ".md",
+    "bench": ".py",
+    "dashboards": ".py",
+    "docs": ".md",
+}
 """Folders of texts -> the ending of their files."""
 
 PAGES = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "helm/rebalance-agent/values.yaml")
@@ -31,6 +38,8 @@ MISREAD = {
     "Of ": (r"\bOf (?:a|an|the|these|those|several|two|every|each|all)\b", "the subject first"),
     "surely": (r"\bsurely\b", "certainly"),
     "stood still": (r"\bst(?:ood|and|ands) still\b", "stalled"),
+    "time for which partitions": (r"\btime for which partitions\b", "how long partitions"),
+    "sidecar well": (r"\bsidecar well\b", "sidecar OK: the product's word for a part that works"),
     "nothing of": (r"\bknows? nothing of\b", "what software has not read, or needs no setting for"),
 }
 """A part of each phrase -> the phrase as a regular expression, and what to write instead."""

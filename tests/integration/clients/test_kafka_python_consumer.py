@@ -121,9 +121,18 @@ def test_weights_900_90_10_give_90_9_1_and_the_events_agree_with_the_coordinator
                 reported(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")[-1]["generation"]
                 == now.generation_id
             )
-    until(lambda: any(event["members"] == len(members) for event in reported(sidecar, kind="assign", assignor=name)))
-    last = max(reported(sidecar, kind="assign", assignor=name), key=lambda event: event["generation"])
+    # A cooperative assignor assigns the partitions that members have to revoke one generation later.
+    until(lambda: any(_assigns_all(event) for event in reported(sidecar, kind="assign", assignor=name)))
+    last = _last_assign(sidecar, name)
     assert (last["members"], last["partitions"], last["quality"]["skew_ratio"]) == (3, 100, 1.0)
+
+
+def _assigns_all(event):
+    return (event["members"], event["partitions"]) == (3, 100)
+
+
+def _last_assign(sidecar, name):
+    return max(reported(sidecar, kind="assign", assignor=name), key=lambda event: event["generation"])
 
 
 def test_a_revocation_has_the_old_generation_and_an_assignment_the_new_one(join, topic, group, sidecar):

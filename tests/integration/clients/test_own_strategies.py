@@ -19,7 +19,7 @@ from support.members.threads import Crew, create_topic, until
 pytestmark = pytest.mark.integration
 
 PARTITIONS = 6
-PROBLEM = r"strategy 'lossy' of acme 1.0: plan breaks its contract: partition 0 of topic '[\w-]+' has no owner"
+PROBLEM = r"strategy 'lossy' of acme 1.0: plan violates its contract: partition 0 of topic '[\w-]+' has no owner"
 
 
 @pytest.fixture(autouse=True)

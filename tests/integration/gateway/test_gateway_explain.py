@@ -80,9 +80,9 @@ def test_explain_of_seats_is_uncertain_where_records_of_kip_848_do_not_show_that
             one.close()
     text = " ".join(capsys.readouterr().out.split())
     assert "consumer group, Stable, 2 members, assignor uniform" in text
-    assert "With mode on, a newcomer would wait for at most 24 s." in text
+    assert "With mode 'on', a newcomer would wait for at most 24 s." in text
     assert "rebalances since" in text
-    assert "It is not certain that this rule would have spared any." in text
+    assert "It is not certain that this rule would have avoided any of them." in text
     assert "have merged" not in text, "each newcomer adds an epoch of its own"
 
 
@@ -92,7 +92,7 @@ def test_explain_names_a_group_that_does_not_exist(kafka, capsys):
     code, text = explained(kafka, capsys, group, "other=sticky")
     assert code == 0
     assert "No rule of gateway_groups matches its name" in text
-    assert "The group does not exist now." in text
+    assert "The group does not exist." in text
 
 
 def test_explain_without_a_response_of_the_brokers_ends_with_1(capsys):

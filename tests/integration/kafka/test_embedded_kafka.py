@@ -244,7 +244,7 @@ def test_java_ends_with_the_process_that_started_it(signum, tmp_path):
 def test_the_example_on_the_page_for_users_runs(tmp_path):
     page = (Path(__file__).parents[3] / "docs" / "embedded-kafka.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python title=\"(\S+)\"\n(.*?)```", page, re.DOTALL)
-    assert [name for name, _ in blocks] == ["conftest.py", "test_orders.py", "test_failover.py", "test_rights.py"]
+    assert [name for name, _ in blocks] == ["conftest.py", "test_orders.py", "test_failover.py", "test_permissions.py"]
     for name, text in blocks:
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "test_failing.py").write_text("def test_failing(kafka):\n    assert not kafka.node_ids\n")

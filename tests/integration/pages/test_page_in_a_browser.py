@@ -155,7 +155,7 @@ def test_the_page_is_usable_with_the_keyboard_only(chromium, address, fleet):
         seen.append(chromium.run("document.activeElement.textContent.trim() || document.activeElement.name"))
         if seen[-1] == fleet.views[0].group:
             break
-    assert seen[:2] == ["to the content", "rebalance-agent"]
+    assert seen[:2] == ["Skip to the content", "rebalance-agent"]
     assert {"Pause", "match", "Show", "Group", fleet.views[0].group} <= set(seen)
     chromium.press("Enter", text="\r")
     # The picture is in the document before the page's program handles its keys.

@@ -73,7 +73,7 @@ def test_the_page_reconnects_to_a_restarted_observer(chromium, fleet):
     assert "does not respond" in chromium.run(live)
     with served(after.app(), int(address.rstrip("/").rpartition(":")[2])):
         chromium.run("refresh().then(() => true)")
-        assert "There is no such group here" in chromium.run(TEXT)
+        assert "There is no such group" in chromium.run(TEXT)
         after.views = views
         eventually(lambda: chromium.run("document.querySelectorAll('.roomy .trigger').length"))
         assert chromium.run(live) == "live"

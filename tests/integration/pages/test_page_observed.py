@@ -23,7 +23,7 @@ def test_an_open_page_shows_changes_of_a_group(kafka):
     with observing(bootstrap, settle_seconds=0.2, groups_allow=f".*{unique}") as watched, browser() as chromium:
         url = f"http://127.0.0.1:{watched.role.port}/"
         chromium.open(url)
-        assert "No group is known" in chromium.run(TEXT)
+        assert "No groups yet" in chromium.run(TEXT)
         with members(bootstrap, group, topic, **{"client.id": f"first-{unique}"}):
             eventually(lambda: group in chromium.run(TEXT))
             chromium.open(url + group_link(group))

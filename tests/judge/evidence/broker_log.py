@@ -14,6 +14,9 @@ JOINS = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state(?:.* new member id (\S+) and request)?"
 )
 EMPTY = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .*Group (\S+) with generation (\d+) is now empty")
+ASSIGNED = re.compile(
+    r"^(\d\d:\d\d:\d\d\.\d{3}) .*Assignment received from leader \S+ for group (\S+) for generation (\d+)"
+)
 NOT_WRITTEN = re.compile(r"Failed to write empty metadata for group (\S+): This is not the correct coordinator")
 REMOVED = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* Member (\S+) in group (\S+) has failed, removing it from the group")
 ADDED = re.compile(r" member with id (\S+) joins group ")
@@ -36,11 +39,9 @@ def beginnings(texts, began_ms):
     Lines have the time of the day only, in the machine's time zone; ``began_ms`` gives the day.
     """
     found = {}
-    for text in texts:
-        for line in text.splitlines():
-            if match := PREPARING.match(line):
-                at, group, generation, reason = match.groups()
-                found.setdefault(group, []).append((_moment(at, began_ms), int(generation), reason))
+    for match in _matches(PREPARING, texts):
+        at, group, generation, reason = match.groups()
+        found.setdefault(group, []).append((_moment(at, began_ms), int(generation), reason))
     return {group: sorted(rows) for group, rows in found.items()}
 
 
@@ -50,10 +51,9 @@ def first_joins(texts, began_ms):
     A client first requests a member id, and then joins with it. A client that does not join is no member.
     """
     found, added = {}, {name for text in texts for name in ADDED.findall(text)}
-    for text in texts:
-        for line in text.splitlines():
-            if (match := JOINS.match(line)) and (match[3] is None or match[3] in added):
-                found.setdefault(match[2], []).append(_moment(match[1], began_ms))
+    for match in _matches(JOINS, texts):
+        if match[3] is None or match[3] in added:
+            found.setdefault(match[2], []).append(_moment(match[1], began_ms))
     return {group: sorted(times) for group, times in found.items()}
 
 
@@ -75,17 +75,28 @@ def emptied(texts, began_ms):
     return {group: sorted(rows) for group, rows in found.items()}
 
 
+def assigned(texts, began_ms):
+    """Return [(at_ms, generation)] of the assignments that leaders sent, by group, in order."""
+    found = {}
+    for match in _matches(ASSIGNED, texts):
+        found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
+    return {group: sorted(rows) for group, rows in found.items()}
+
+
 def removals(texts, began_ms):
     """Return [(at_ms, member id)] of the members whose session expired at a coordinator, by group.
 
     A broker that does not know yet that it is no longer the coordinator also removes members, without effect.
     """
     found = {}
-    for text in texts:
-        for line in text.splitlines():
-            if match := REMOVED.match(line):
-                found.setdefault(match[3], []).append((_moment(match[1], began_ms), match[2]))
+    for match in _matches(REMOVED, texts):
+        found.setdefault(match[3], []).append((_moment(match[1], began_ms), match[2]))
     return {group: sorted(rows) for group, rows in found.items()}
+
+
+def _matches(pattern, texts):
+    """Return the matches of ``pattern`` with the lines of ``texts``."""
+    return filter(None, (pattern.match(line) for text in texts for line in text.splitlines()))
 
 
 def _moment(at, began_ms):

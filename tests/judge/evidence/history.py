@@ -21,6 +21,8 @@ class History:
         self._names, self._occupants = names or {}, occupants or {}
         self._epoch = EpochGroup(self)
         self._generation = None
+        self.hidden = {}
+        """Generation -> when its leader's assignment was received, of those whose records were compacted away."""
 
     def add(self, fact, at_ms, where, after_gap=False):
         """Take one record. ``after_gap``: offsets are missing between the group's last record and this one."""
@@ -74,12 +76,22 @@ class History:
         if following and following[0].number == number + 1 and all(state.number != number for state in self.states):
             self.states.insert(index, State(at_ms, number, 0))
 
+    def add_assigned(self, at_ms, number):
+        """The leader's assignment of this generation was received."""
+        if any(fact.kind == "hidden" and fact.number == number for fact in self.facts):
+            self.hidden[number] = at_ms
+
     # -- questions ----------------------------------------------------------------------------------------------
 
     def state_at(self, at_ms):
         """Return the last state that began at or before ``at_ms``; None before the first."""
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         return self.states[index - 1] if index else None
+
+    def shows(self, partition, at_ms):
+        """Whether ``partition`` had an owner by the last record at or before ``at_ms``."""
+        state = self.state_at(at_ms)
+        return state is not None and partition in state.shown
 
     def changed(self, since_ms, until_ms):
         """Whether the group had a record in this time."""
@@ -130,6 +142,10 @@ class History:
                     break
                 found = state.at_ms
         return found
+
+    def hidden_between(self, since_ms, until_ms):
+        """Return when the last hidden generation in this time was assigned; None without one."""
+        return max((at_ms for at_ms in self.hidden.values() if since_ms <= at_ms <= until_ms), default=None)
 
     def nth_given(self, partition, client, at_ms):
         """Return the index, among the records of ``at_ms``, of the first one that gives it to ``client``."""

@@ -60,6 +60,9 @@ def _placed(span, history, joins, *, classic):
         # The old owner noticed later that a record had given its partition to another member.
         held = history.held_since(span.partition, span.client, since, every=classic)
         given = given if held is None else held
+    hidden = None
+    if given is None:
+        given = hidden = history.hidden_between(since, span.until)
     # A member of a group whose coordinator assigns may lose everything and get it back without a record.
     outside = not classic and given is None and not history.changed(since, span.until)
     nth = 0 if given is None else history.nth_given(span.partition, span.client, given)
@@ -71,6 +74,8 @@ def _placed(span, history, joins, *, classic):
     joined_ms = history.joined_after(emptied)
     # An expelled member may continue for a while; partitions that it leaves in an Empty group count from the next join.
     shown = history.shown_since(span.partition, until)
+    if hidden is not None and not history.shows(span.partition, hidden):
+        shown = hidden  # the first record that showed it was removed
     worked = span.old and (empty is None or joined_ms is None or span.stop_last > joined_ms)
     since = span.stop_last if worked else joined_ms
     if (

@@ -22,10 +22,14 @@ class Coverage:
     twice: list = field(default_factory=list)
 
 
-def unreported(found, group):
-    """Return the times (ms) of the records of a group's generations that have no event."""
+def unreported(found, group, history, reported):
+    """Return the times (ms) of a group's generations that have no event; ``reported``: the group's events."""
+    numbers = {each.number for each in reported}
     return sorted(
-        at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"
+        [
+            *(at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"),
+            *(at for number, at in history.hidden.items() if number not in numbers),
+        ]
     )
 
 
@@ -47,10 +51,11 @@ def coverage(history_by_group, events, late, unreadable=()):
                 continue
             found.expected += 1
             needed = {state.where for state in history.states if before_ms < state.at_ms <= fact.at_ms} | {fact.where}
+            before = _shown_against(fact, history.states)
             before_ms = fact.at_ms
             if matching:
                 found.reported += 1
-            elif _compacted(fact, needed, late):
+            elif _compacted(fact, needed, before, late):
                 found.compacted.append((group, fact.kind, fact.number, fact.at_ms))
             else:
                 found.missed.append((group, fact.kind, fact.number, fact.at_ms))
@@ -88,10 +93,21 @@ def _same(fact, event, group_type):
     return group_type != "classic" or abs(event.at_ms - fact.at_ms) <= RECORD_MS
 
 
-def _compacted(fact, needed, late):
-    """Whether a record of the fact, or one since the fact before, was compacted away, maybe before it could be read."""
+def _shown_against(fact, states):
+    """Return the state before if only both together show the fact: a gap in the numbers, or the last departure."""
+    if fact.kind == "aborted" or (fact.kind == "generation" and not fact.members):
+        return next((state for state in reversed(states) if state.at_ms < fact.at_ms), None)
+    return None
+
+
+def _compacted(fact, needed, before, late):
+    """Whether a record of the fact, or one since the fact before, was compacted away, maybe before it could be read.
+
+    ``before``: a state that shows the fact, too, if the observer has not read it earlier.
+    """
     for since, until, survivors in late:
-        if since <= fact.at_ms <= until and (survivors is None or not needed <= survivors):
+        records = needed | {before.where} if before and before.at_ms >= since else needed
+        if since <= fact.at_ms <= until and (survivors is None or not records <= survivors):
             return True
     return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from judge.evidence.broker_log import beginnings, cause_of, emptied, first_joins, removals
+from judge.evidence.broker_log import assigned, beginnings, cause_of, emptied, first_joins, removals
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
@@ -36,11 +36,13 @@ class Truth:
         seated = occupants(row for name in folder.run.get("observers", OBSERVERS) for row in folder.events(name))
         self.history = histories(folder.rows("records.ndjson"), folder.topics, decode, seated)
         self.history = {name: self.history[name] for name in self.groups if name in self.history}
-        for name, rows in emptied(texts, folder.run["began"]).items():
-            for at_ms, number in rows if name in self.history else ():
-                self.history[name].add_empty(at_ms, number)
+        empty, given = (read(texts, folder.run["began"]) for read in (emptied, assigned))
         self.processes, self.spans, removed = {}, {}, removals(texts, folder.run["began"])
         for name, history in self.history.items():
+            for at_ms, number in empty.get(name, ()):
+                history.add_empty(at_ms, number)
+            for at_ms, number in given.get(name, ()):
+                history.add_assigned(at_ms, number)
             history.type = self.groups[name]["type"]
             self.processes[name] = processes_of(folder, name, history.removed(removed.get(name, ())))
             joins = [at for at, _, reason in self.log.get(name, ()) if reason.startswith(JOINED)] + first.get(name, [])
@@ -82,7 +84,8 @@ def _observer(name, folder, truth, without_brokers):
     facts = coverage(truth.history, events, late, without_brokers)
     for group, spans in truth.spans.items():
         reported = [each for each in events if each.group == group]
-        closed = episodes(reported, spans, folder.acts, group, unreported(facts, group))
+        without_event = unreported(facts, group, truth.history[group], reported)
+        closed = episodes(reported, spans, folder.acts, group, without_event)
         static = truth.groups[group]["static"]
         for each in closed:
             state = truth.history[group].state_at(each.reported.at_ms)

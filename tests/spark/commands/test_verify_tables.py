@@ -72,10 +72,10 @@ def test_tables_of_the_pipeline_are_clean(verify):
     code, out, err = verify()
     assert code == 0
     assert out == (
-        "table events: no difference; 24 facts of 4 groups are correct and published once; "
-        "not judged: 2 without a known predecessor\n"
-        f"table generations: no difference; {GENERATIONS} facts of 4 groups are correct and published once; "
-        "4 hours are the sums of their generations; not judged: 2 without a known predecessor\n"
+        "table events: no difference; 24 facts of 4 groups were published correctly and exactly once; "
+        "not checked: 2 without a known predecessor\n"
+        f"table generations: no difference; {GENERATIONS} facts of 4 groups were published correctly and exactly once; "
+        "4 hours match the sums of their generations; not checked: 2 without a known predecessor\n"
     )
     assert [line for line in err.splitlines() if line.startswith("verify: ")] == [
         f"verify: table {name}" for name in ("events", "generations", "members", "group_hours")
@@ -158,7 +158,7 @@ def test_events_after_the_creation_of_tables_may_be_missing(verify, spark, folde
     code, out, _ = verify()
     assert code == 0
     assert "table generations: no difference" in out
-    assert " too new to be published" in out.splitlines()[1]
+    assert " too new to have been published" in out.splitlines()[1]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_events_after_the_creation_of_tables_may_be_missing(verify, spark, folde
         (
             "elsewhere",
             (),
-            "must have events of only one cluster, or of the cluster of --bootstrap-servers; it has no events",
+            "must have events of only one cluster, or of the cluster of --bootstrap-servers; the table has no events",
         ),
         ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
     ],
@@ -183,4 +183,4 @@ def test_tables_of_two_clusters_need_a_cluster_id(verify, spark, folder):
     spark.sql(f"UPDATE {events} SET cluster_id = 'other' WHERE {WHERE}")
     code, _, err = verify()
     assert code == 2
-    assert "its events are of captured, other" in err
+    assert "the table has events of captured, other" in err

@@ -141,7 +141,7 @@ def test_limits_are_named_from_their_threshold_on(collected):
 
 def test_a_week_of_which_nothing_is_known_is_an_error_that_names_another(filled, spark):
     with pytest.raises(
-        PipelineError, match=r"nothing of week 2024-W03 \(15 to 21 Jan 2024\).*--until 2024-01-14 reports"
+        PipelineError, match=r"no data for week 2024-W03 \(15 to 21 Jan 2024\).*--until 2024-01-14 reports"
     ):
         collect_week(filled, Week(WEEK.end), MADE_AT)
     with pytest.raises(PipelineError, match="--until 2024-01-14 reports week 2024-W02"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
-from docs.developers.site.absolute_links import Address
+from docs.developers.site.repository_address import Address
 
 CHART = "helm/rebalance-agent"
 ICON = "helm/icon.svg"

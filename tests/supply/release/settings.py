@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from docs.developers.site.absolute_links import Address
+from docs.developers.site.repository_address import Address
 
 import rebalance_agent
 from supply.release.run_program import run_program
@@ -36,10 +36,10 @@ def read_address(environment: Mapping[str, str], tag: str) -> Address | None:
         ValueError: it is not the address of a repository on the web.
 
     """
-    url = environment.get(REPOSITORY, "").rstrip("/").removesuffix(".git")
-    if url and not re.fullmatch(r"https://[\w.-]+(:\d+)?(/[\w.-]+){2,}", url):
-        raise ValueError(f"{REPOSITORY} must be like https://github.com/OWNER/NAME, not {url!r}")
-    return Address(url, tag or "HEAD") if url else None
+    address = Address.of(environment.get(REPOSITORY, ""), tag or "HEAD")
+    if address and not re.fullmatch(r"https://[\w.-]+(:\d+)?(/[\w.-]+){2,}", address.repository):
+        raise ValueError(f"{REPOSITORY} must be like https://github.com/OWNER/NAME, not {address.repository!r}")
+    return address
 
 
 @dataclass

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
-from docs.developers.site.absolute_links import Address, absolute_links
+from docs.developers.site.absolute_links import absolute_links
+from docs.developers.site.repository_address import Address
 
 from supply.release.chart_metadata import CHART, filled
 

@@ -66,5 +66,5 @@ def described(frame, coordinator, error=None):
         "members": members,
         "authorized_operations": 0,
     }
-    codec = describing._ANSWERS[head.api_version]
+    codec = describing.CONSUMER_DESCRIBE.answers[head.api_version]
     return response_frame(head.correlation_id, codec, {"throttle_time_ms": 0, "groups": [group]})

@@ -35,7 +35,7 @@ from support.seats.coordinator import PARTITIONS, ModelCoordinator
 from support.seats.helper_group import HelperGroup
 from support.seats.lock_frames import answer, is_of_locks
 
-GROUP, NOBODY = "orders", "no consumer has joined a group by this gateway yet"
+GROUP, NOBODY = "orders", "no consumer has joined a group through this gateway yet"
 STATES = {"empty": "Empty", "preparing": "PreparingRebalance", "completing": "CompletingRebalance", "stable": "Stable"}
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
 

@@ -33,7 +33,7 @@ def _fault(alert, what, *more, due=FROM, over=OVER):
 AGENT_FAULTS = (
     _fault(
         "RebalanceAgentDown",
-        "the only observer of a cluster ends, for 30 min",
+        "the only observer of a cluster is down for 30 min",
         shown("rebalance_agent_build_info", 1, None, OVER, role="observer", **OBSERVER),
     ),
     _fault(

@@ -27,13 +27,13 @@ def _empty():
     script = Script("orders", "a", "b", "c")
     script.leave(FROM, "a", "b", "c")
     script.join(FROM + 1200, "a")
-    return of_group("KafkaGroupEmpty", "all members leave, for 20 min", FROM + 300, FROM + 1200, script)
+    return of_group("KafkaGroupEmpty", "all members are gone for 20 min", FROM + 300, FROM + 1200, script)
 
 
 def _unassigned():
     script = Script("orders", "a", "b", "c")
     script.grow(FROM, FROM + 900, t=16)
-    what = "a topic grows, and no member learns of it for 15 min"
+    what = "a topic grows, and no member detects this for 15 min"
     return of_group("KafkaGroupPartitionsUnassigned", what, FROM, FROM + 900, script)
 
 
@@ -49,14 +49,14 @@ def _excess():
     script = Script("orders", "a", "b", "c", "d")
     for number in range(8):
         script.restart(FROM + 240 * number, "abcd"[number % 4])
-    what = "under range, 8 restarts of 4 members within 30 min move more than needed"
+    what = "under range, 8 restarts of 4 members within 30 min move more partitions than needed"
     return of_group("KafkaGroupExcessMoves", what, FROM + 970, FROM + 1700, script)
 
 
 def _standby():
     script = Script("orders", "a", "b", assignor="failover")
     script.restart(FROM, "b", away=900)
-    return of_group("KafkaGroupStandbyMissing", "the standby is away for 15 min", FROM, FROM + 900, script)
+    return of_group("KafkaGroupStandbyMissing", "the standby is missing for 15 min", FROM, FROM + 900, script)
 
 
 def _seen(alert, what, name, during, *, before=0, due=FROM, over=OVER, **labels):
@@ -102,7 +102,7 @@ ASSIGNMENT_FAULTS = (
     _unassigned(),
     _joined(
         "KafkaGroupCopartitionBroken",
-        "round robin deals two co-partitioned topics to 3 members, for 20 min",
+        "roundrobin separates two co-partitioned topics of 3 members, for 20 min",
         "abc",
         FROM + 1200,
         assignor="roundrobin",

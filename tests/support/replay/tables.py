@@ -13,9 +13,9 @@ __all__ = ["BAD_GROUPS", "checked", "fault_row", "group_row", "written"]
 FOLDER = Path(__file__).parents[3] / "alerts" / "replays"
 
 BAD_GROUPS = {
-    "killed": "one of 3 members, none of which reports, is killed every 30 s and started again",
-    "slow": "one of 3 members, which report, takes 12 s to revoke, with a rebalance timeout of 10 s; another one "
-    "restarts every 3 min",
+    "killed": "one of 3 members is killed every 30 s and started again; no member reports",
+    "slow": "one of 3 members takes 12 s to revoke, with a rebalance timeout of 10 s; another one "
+    "restarts every 3 min; all members report",
 }
 
 

@@ -44,7 +44,7 @@ def lossy(roster):
     ("plan", "reason"),
     [
         (failing, "strategy 'own' of acme 1.0: plan raised RuntimeError: no idea"),
-        (lossy, "strategy 'own' of acme 1.0: plan breaks its contract: partition 0 of topic "),
+        (lossy, "strategy 'own' of acme 1.0: plan violates its contract: partition 0 of topic "),
     ],
 )
 def test_a_failing_plugin_strategy_is_refused_with_the_reason_and_the_others_are_replayed(monkeypatch, plan, reason):
@@ -83,7 +83,7 @@ def test_an_error_in_a_plugins_targets_stops_neither_replay_nor_comparison(monke
     declared(monkeypatch, Entry("own", own(plan=STRATEGIES["sticky"].plan, promise=failing)))
     (line,) = fidelity(history_of(events)).lines
     assert (line.checked, line.same_assignment) == (4, 4)  # a strategy that repeats the decision needs no promise
-    assert (line.not_comparable, line.reason) == (4, "the strategy refuses what was recorded")
+    assert (line.not_comparable, line.reason) == (4, "the strategy rejects the recorded group")
     found = outcomes(what_if(history_of(events)))
     assert "promise raised RuntimeError: no idea" in found["own"].refused
     assert found["sticky"].refused is None

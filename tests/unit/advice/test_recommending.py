@@ -37,7 +37,8 @@ def test_the_strategy_with_the_least_skew_is_preferred():
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
         "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50. "
-        "That takes two rolling restarts: first with both in each member's list, then with sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+        "sticky alone."
     )
 
 
@@ -45,7 +46,7 @@ def test_with_equal_balance_fewer_topics_on_one_host_are_preferred():
     own, better = (figures(spreads=10, clustered_sum=share, stalled=stalled) for share, stalled in ((10, 10), (0, 90)))
     advice = recommend(found(own, assignor="roundrobin", shuffled_roundrobin=better))
     assert advice.strategy == "shuffled-roundrobin"
-    assert "0% of the topics would have been wholly on one host instead of 100%, though" in advice.sentence
+    assert "0% of the topics would have been entirely on one host instead of 100%, though" in advice.sentence
     little = figures(spreads=10, clustered_sum=7.6, stalled=10)
     assert recommend(found(own, assignor="roundrobin", shuffled_roundrobin=little)).strategy is None
 
@@ -81,7 +82,7 @@ def test_a_strategy_that_only_keeps_topics_on_several_hosts_is_not_recommended()
     assert (advice.strategy, advice.advises) == (None, False)
     assert advice.sentence == (
         "No strategy better than shuffled-roundrobin is known for this group. cooperative-sticky is not recommended: "
-        "if all members stopped and started again, 80 of 80 topics would be wholly on one host, instead of 0 with "
+        "if all members stopped and started again, 80 of 80 topics would be entirely on one host, instead of 0 with "
         "shuffled-roundrobin."
     )
     unknown = recommend(with_anew(history, sticky=80, cooperative_sticky=80))
@@ -111,7 +112,7 @@ def test_a_strategy_that_puts_topics_on_one_host_after_a_restart_is_not_recommen
     assert recommend(history).strategy == "cooperative-sticky"
     advice = recommend(with_anew(history, own=80, cooperative_sticky=80, shuffled_roundrobin=0))
     assert advice.strategy == "shuffled-roundrobin"
-    assert "0% of the topics would have been wholly on one host instead of 100%" in advice.sentence
+    assert "0% of the topics would have been entirely on one host instead of 100%" in advice.sentence
     alone = replace(history, outcomes=history.outcomes[:1])
     advice = recommend(with_anew(alone, own=80, cooperative_sticky=80))
     assert (advice.strategy, "on one host" in advice.sentence) == ("cooperative-sticky", False)
@@ -164,14 +165,15 @@ def of(*kinds, assignor="range", **others):
 def test_clients_that_take_both_in_one_list_change_in_two_rolling_restarts(kind):
     sentence = of(kind, **COOPERATIVE_STICKY).sentence
     assert sentence.endswith(
-        "That takes two rolling restarts: first with both in each member's list, then with cooperative-sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+        "cooperative-sticky alone."
     )
 
 
 def test_with_librdkafka_the_group_must_stop_and_the_cost_is_named():
     sentence = of(ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
     assert "stop all members" in sentence
-    assert "each second of that costs 12 partition-seconds" in sentence
+    assert "each second of this costs 12 partition-seconds" in sentence
     assert "KIP-848" in sentence
 
 
@@ -262,7 +264,7 @@ def test_a_group_that_uses_weights_is_not_advised_to_give_them_up():
 def test_the_promises_of_an_assignor_of_another_library_are_unknown():
     advice = recommend(found(figures(skew=2.0), assignor="stream", sticky=figures()))
     assert advice.strategy is None
-    assert advice.sentence == "The promises of stream are unknown, so the figures are for comparison only."
+    assert advice.sentence == "It is unknown what stream guarantees, so the figures are only for comparison."
 
 
 def test_the_value_of_static_membership_is_its_savings_minus_its_waits():
@@ -324,8 +326,8 @@ def test_each_step_of_a_replay_starts_from_the_strategys_own_assignment():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("failover", "which an application must ask for"),
-        ("redundant", "which an application must ask for"),
+        ("failover", "which suits only some applications"),
+        ("redundant", "which suits only some applications"),
         ("weighted-sticky", "no weights are recorded"),
         ("lag-aware", "events do not contain"),
         ("cooperative-rack-aware-sticky", "racks of partitions"),
@@ -352,5 +354,5 @@ def test_groups_of_other_types_and_too_large_groups_are_refused():
 
 def test_without_topics_of_equal_count_nothing_is_copartitioned():
     alone = history_of(clustered(2, topics=1))
-    assert "no partitions belong together" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
+    assert "there is nothing to co-partition" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
     assert refusal(HISTORY, STRATEGIES["copartitioned-sticky"]) is None

@@ -71,7 +71,7 @@ def test_a_reported_stall_shorter_than_the_time_without_an_owner_is_wrong():
     assert events[-1].stall.seconds >= 3
     stall = replace(events[-1].stall, lower_seconds=1.0, seconds=2.0)
     (difference,) = report([*events[:-1], replace(events[-1], stall=stall)], STARTED + JOINED).differences
-    assert difference.what == "epoch 3: a partition had no owner for 3.0 s, its stall is 2.0 s at most"
+    assert difference.what == "epoch 3: a partition had no owner for 3.0 s, but its stall is at most 2.0 s"
 
 
 def test_an_absent_static_member_is_not_awaited_and_its_return_is_a_fact():

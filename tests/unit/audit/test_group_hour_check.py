@@ -67,7 +67,7 @@ def test_partition_seconds_below_the_stalled_ones_are_a_difference():
     rows = rows_of(EVENTS)
     rows[FIRST]["partition_seconds"] = 9_599.0
     (more,), _ = differences(EVENTS, rows.values())
-    assert more[2].endswith(" partition_seconds is 9599.0, but 9600.0 of them stalled")
+    assert more[2].endswith(" partition_seconds is 9599.0, but 9600.0 partition-seconds were stalled")
 
 
 WRONG = {"by_trigger": {"rejoin": 9}, "flapping": ["x"], "slowest_client_id": "x", "partition_seconds": None}
@@ -103,7 +103,7 @@ def test_aborted_generations_count_if_older_than_the_hours_computation_and_may_c
     assert differences([*EVENTS, late], rows.values(), made_ms=END_MS - 2) == ([], 4)
     assert differences([*EVENTS, late], rows_of([*EVENTS, late]).values(), made_ms=END_MS - 2) == ([], 4)
     (lost,), _ = differences([*EVENTS, late], rows.values())
-    assert lost[2] == "in the hour 2024-01-01T03:00Z aborted is 0, but 3 by its events"
+    assert lost[2] == "in the hour 2024-01-01T03:00Z aborted is 0, but its events give 3"
     del rows[FIRST + 3]
     assert differences([*EVENTS, late], rows.values(), made_ms=END_MS - 2) == ([], 3)
     assert differences([*EVENTS, late], rows.values())[0][0][2].endswith("it has no row")

@@ -43,7 +43,7 @@ def said(found):
 def test_correct_events_are_counted_and_reported_in_one_line():
     found = report(reported(*EAGER), EAGER)
     assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
-    assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"
+    assert found.summary() == "no difference; 3 facts of 1 groups were published correctly and exactly once"
 
 
 def test_a_difference_names_group_generation_record_and_event():
@@ -142,7 +142,7 @@ def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
     assert report([events[0], replace(events[1], stall=long, phases=phases), events[2]], EAGER).clean
     short = replace(long, lower_seconds=0.1, seconds=0.2)
     (difference,) = report([events[0], replace(events[1], stall=short), events[2]], EAGER).differences
-    assert difference.what == "generation 2: a partition had no owner for 0.5 s, its stall is 0.2 s at most"
+    assert difference.what == "generation 2: a partition had no owner for 0.5 s, but its stall is at most 0.2 s"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_wrong_counter_is_found_among_thousands_of_rounded_ones():
     right["seconds of stalls"] = right.get("seconds of stalls", 0) + 0.9
     assert report_of(right, many).clean
     (difference,) = report_of({**right, "completed": right["completed"] - 1}, many).differences
-    assert "completed is 1999, but 2000 by its events" in difference.what
+    assert "completed is 1999, but its events give 2000" in difference.what
 
 
 def test_exact_stalls_may_be_missing_only_in_the_first_scrape_that_has_their_series():
@@ -107,7 +107,7 @@ def test_repeated_events_are_at_most_the_records_read_again():
     assert report_of({}, started_from_snapshot=True, replayed=generations).clean
     (difference,) = report_of({}, started_from_snapshot=True, replayed=generations - 1).differences
     assert difference.group == "g"
-    assert f"{generations} events of all groups, most of this group, are published but not counted" in difference.what
+    assert f"{generations} events of all groups, most of this group, were published but not counted" in difference.what
     assert report_of(counted(EVENTS[1:]), started_from_snapshot=True, replayed=1).clean
     assert not report_of(counted(EVENTS[1:]), started_from_snapshot=True, replayed=0).clean
 
@@ -170,7 +170,7 @@ def report_without_counters(events, **more):
 def test_a_group_with_events_and_no_counters_is_named():
     (difference,) = report_without_counters(EVENTS).differences
     assert (difference.group, difference.number) == ("g", 5)
-    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, but 2 by its events")
+    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, but its events give 2")
 
 
 def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():
@@ -190,7 +190,7 @@ def test_counters_at_zero_prove_nothing_if_another_replica_may_have_reported_the
     report = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, started_from_snapshot=True), report)
     assert (report.clean, report.counters) == (True, 0)
-    assert report.unjudged == {"groups that counted nothing yet, which another replica may have reported": 1}
+    assert report.unjudged == {"groups whose counters are all 0, which another replica may have reported": 1}
     alone = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS), alone)
     assert not alone.clean

@@ -126,7 +126,7 @@ def test_unknown_is_reported_without_an_error(capsys):
     settled({"aiokafka": [found]})
     print_verdicts([found, finding(rounds())])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "0 are surely above, and 1 are undecided."
+    assert lines[2] == "0 are certainly above, and 1 are undecided."
     assert [line.split(";")[1:] for line in lines[3:]] == [
         [" does not differ visibly from bare ones", " perhaps above its bound"]
     ]

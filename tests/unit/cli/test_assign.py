@@ -167,7 +167,7 @@ def test_a_members_config_may_be_for_another_strategy(assign):
         (b"\xff", "not UTF-8 at byte 0"),
         (b'{"topics": {}, "members": NaN}', "not JSON: NaN"),
         (b'{"topics": {}, "topics": {}}', "topics: appears twice in one object"),
-        (b"[" * 100_000, "not JSON of a group: nested too deeply"),
+        (b"[" * 100_000, "nested too deeply for a group"),
         (b"1" * 5000, "not JSON: a number has too many digits"),
         ([], "group: must be an object"),
         ({"topics": {}}, "members: is missing"),

@@ -82,7 +82,13 @@ def test_the_help_of_check_explains_the_roles(capsys):
         main.main(["check", "--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for word in ("--role {observer,sidecar,gateway}", "--json", "Exit code 0 if", "missing  a permission", "examples:"):
+    for word in (
+        "--role {observer,sidecar,gateway}",
+        "--json",
+        "Exit code 0 if",
+        "missing  the permission",
+        "examples:",
+    ):
         assert word in text
 
 
@@ -94,7 +100,7 @@ def test_a_port_of_a_running_agent_is_no_failure():
         found = local(ObserverSettings(listen=address))[f"listen {address}"]
     finally:
         server.stop()
-    assert found == ("ok", "in use by a running agent; a second one needs another address")
+    assert found == ("skipped", "in use by a running agent; a second agent needs another address: --listen")
 
 
 def test_a_port_of_another_program_is_a_failure():
@@ -116,7 +122,7 @@ def test_configured_files_are_read_and_used(tmp_path):
     found = local(settings)
     assert found[f"file {token}"][0] == "ok"
     assert found[f"file {tmp_path / 'none.pem'}"][0] == "failed"
-    assert found[f"events_file {tmp_path / 'events.ndjson'}"] == ("ok", "can be written")
+    assert found[f"events_file {tmp_path / 'events.ndjson'}"] == ("ok", "is writable")
     assert not (tmp_path / "events.ndjson").exists()
     assert (
         local(ObserverSettings(listen="127.0.0.1:0", events_file=str(tmp_path)))[f"events_file {tmp_path}"][0]
@@ -140,7 +146,7 @@ def test_servers_beyond_the_checked_number_are_reported(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.preflight.server_checks._reach", lambda name, *_: name)
     found = list(reach([f"kafka-{number}:9092" for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
     assert len(found) == SERVERS_MAX + 1
-    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not tried"
+    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not checked"
 
 
 def test_an_invalid_server_address_is_reported():
@@ -168,7 +174,7 @@ def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_pa
     ("flags", "message"),
     [
         (["--acl-script"], "--acl-script needs the servers: add --bootstrap-servers HOST:PORT,..."),
-        (["--principal", "User:a"], "--principal is for --acl-script"),
+        (["--principal", "User:a"], "--principal requires --acl-script"),
         (
             ["--acl-script", "--bootstrap-servers=k:9093", "--kafka=security.protocol=SASL_SSL", *OAUTH],
             "only the brokers know the principal of this login: add --principal TYPE:NAME",

@@ -68,7 +68,7 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
     assert "group.remote.assignor=range" in text
     assert "Restart the 2 members one by one" in text
     assert "rebalance-agent migrate orders --watch --bootstrap-servers kafka:9092\n" in text
-    assert "The way back" in text
+    assert "To go back, restart the new members" in text
     assert "uniform" in text
     assert "range (recorded)" in text
 
@@ -76,8 +76,8 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
 @pytest.mark.parametrize(
     ("client_id", "answer"),
     [
-        ("own", "Yes, if what is unknown below is as it must be: its members can change"),
-        ("kafkajs", "Yes for the brokers: its members can change"),
+        ("own", "Yes, if the unknown requirements below are met: its members can change"),
+        ("kafkajs", "The brokers allow it: its members can change"),
     ],
 )
 def test_an_answer_that_depends_on_the_clients_says_so(asked, client_id, answer):
@@ -90,14 +90,14 @@ def test_an_answer_that_depends_on_the_clients_says_so(asked, client_id, answer)
 def test_longer_stalls_than_recorded_are_named(recorded, expected, warned):
     before, after = (Figures(generations=1, stalls=1, stalled_partition_seconds=each) for each in (recorded, expected))
     text = what_if_text(before, "range", [BrokerOutcome("uniform", after, 4.0), BrokerOutcome("x", refused="no model")])
-    assert ("With uniform, longer stalls are expected than were recorded." in text) is warned
+    assert ("With uniform, stalls are expected to be longer than the recorded ones." in text) is warned
 
 
 def test_a_blocked_group_has_the_setting_and_no_steps(asked):
     code, text = asked(ORDERS, broker={**BROKER, "group.consumer.migration.policy": "disabled"})
     assert code == 1
     assert "No: its members cannot change" in text
-    assert "blocks: The brokers allow no change" in text
+    assert "blocks: The brokers do not allow a change" in text
     assert "group.consumer.migration.policy=bidirectional" in text
     assert "Steps" not in text
 

@@ -76,10 +76,10 @@ def test_wrong_usage_ends_with_2_and_the_reason(arguments, words, capsys):
         (["--out", "r.html", "--team-rule", "(a)"], "--team-rule: needs --weekly"),
         (["--out", "r.html", "--until", "2026-06-14"], "--until: needs --weekly"),
         (["--out", "r.html", "--slo", "0"], "--slo: needs --weekly"),
-        (["--out", "w", "--weekly", "--details", "3"], "--details: is not for --weekly"),
+        (["--out", "w", "--weekly", "--details", "3"], "--details: cannot be combined with --weekly"),
         (["--out", "weekly.html", "--weekly"], "--out: must be a folder with --weekly"),
-        (["--out", "w", "--weekly", "--team-rule", "(a"], "--team-rule: is no regular expression: missing )"),
-        (["--out", "w", "--weekly", "--team-rule", "a"], "--team-rule: must have one group in parentheses"),
+        (["--out", "w", "--weekly", "--team-rule", "(a"], "--team-rule: is not a regular expression: missing )"),
+        (["--out", "w", "--weekly", "--team-rule", "a"], "--team-rule: must have one capture group"),
         (["--out", "w", "--weekly", "--member-cost", "12"], "--member-cost: must be an amount an hour and a currency"),
     ],
 )

@@ -38,8 +38,8 @@ def test_a_captured_topic_and_its_events_agree(verify):
     code, out, err = verify()
     assert (code, err) == (0, "")
     assert out == (
-        "no difference; 24 facts of 4 groups are correct and published once; "
-        "not judged: 2 without a known predecessor\n"
+        "no difference; 24 facts of 4 groups were published correctly and exactly once; "
+        "not checked: 2 without a known predecessor\n"
     )
 
 
@@ -66,7 +66,7 @@ def test_control_characters_in_names_are_not_printed(verify):
 
 def test_a_single_group_is_verified(verify):
     code, out, _ = verify("--groups", "coop.*", events=LEFT_OUT)
-    assert (code, out) == (0, "no difference; 5 facts of 1 groups are correct and published once\n")
+    assert (code, out) == (0, "no difference; 5 facts of 1 groups were published correctly and exactly once\n")
 
 
 def test_unknown_groups_are_an_error(verify):
@@ -93,7 +93,7 @@ def cluster(monkeypatch, capsys):
 
 
 def test_a_cluster_without_facts_is_an_error(verify, cluster):
-    start = "rebalance-agent verify: nothing to compare: no record and no event belongs to a shown group"
+    start = "rebalance-agent verify: nothing to compare: no record or event belongs to a shown group"
     code, out, err = verify(events=[], records=[])
     assert (code, out) == (2, "")
     assert err == f"{start}. Check the files. If there are no groups yet, use --allow-empty\n"
@@ -114,9 +114,9 @@ def test_a_topic_without_any_event_is_an_error(verify, cluster):
 
 
 def test_an_empty_cluster_can_be_allowed(verify, cluster):
-    reported = "no difference; 0 facts of 0 groups are correct and published once"
+    reported = "no difference; 0 facts of 0 groups were published correctly and exactly once"
     assert verify("--allow-empty", events=[], records=[]) == (0, f"{reported}\n", "")
-    assert cluster("--allow-empty", unread=7)[1].startswith(f"{reported}; not judged: 7 ")
+    assert cluster("--allow-empty", unread=7)[1].startswith(f"{reported}; not checked: 7 ")
     assert verify("--allow-empty", events=LEFT_OUT)[0] == 1
 
 
@@ -229,7 +229,7 @@ def test_an_event_of_polls_is_a_difference_and_does_not_date_the_first_record(ve
 def test_a_file_with_only_deletions_determines_the_cluster(verify):
     """The first fact determines the cluster, whatever its kind."""
     gone = next(line for line in EVENTS if json.loads(line)["kind"] == "group_gone")
-    assert "1 facts of 1 groups are correct and published once" in verify(events=[gone])[1]
+    assert "1 facts of 1 groups were published correctly and exactly once" in verify(events=[gone])[1]
 
 
 def test_records_that_are_out_of_order_are_refused(verify):

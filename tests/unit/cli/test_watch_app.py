@@ -211,14 +211,14 @@ def test_reported_places_of_members_have_columns():
     drive(interact, source)
 
 
-@pytest.mark.parametrize("trouble", [AgentError("no agent answers"), RuntimeError("a bug"), NotKnownError("gone")])
+@pytest.mark.parametrize("trouble", [AgentError("no agent responds"), RuntimeError("a bug"), NotKnownError("gone")])
 def test_an_error_is_shown_in_the_table_until_the_source_works_again(trouble):
     source, *_ = fleet()
 
     async def interact(app, pilot):
         await eventually(pilot, lambda: len(cells(app)) == 3)
         source.trouble = trouble
-        await eventually(pilot, lambda: "trying again" in status(app))
+        await eventually(pilot, lambda: "retrying" in status(app))
         assert str(trouble) in status(app)
         assert len(cells(app)) == 3
         source.trouble = None
@@ -229,10 +229,10 @@ def test_an_error_is_shown_in_the_table_until_the_source_works_again(trouble):
 
 def test_a_source_that_never_responded_is_shown_as_such():
     source, *_ = fleet()
-    source.trouble = AgentError("no agent answers at [bold]here[/bold]")
+    source.trouble = AgentError("no agent responds at [bold]here[/bold]")
 
     async def interact(app, pilot):
-        await eventually(pilot, lambda: status(app) == "no agent answers at [bold]here[/bold]; trying again")
+        await eventually(pilot, lambda: status(app) == "no agent responds at [bold]here[/bold]; retrying")
 
     drive(interact, source)
 

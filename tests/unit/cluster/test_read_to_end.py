@@ -55,5 +55,5 @@ def test_reading_begins_at_the_given_offsets():
 def test_reading_fails_after_30_s_without_a_record():
     silent = [((), 1)] * round(SILENCE_MAX_S)
     assert _read(3, ((0,), 1), *silent, ((1, 2), 3)) == [0, 1, 2]
-    with pytest.raises(ClusterError, match="reading t: no record came for 30 s"):
+    with pytest.raises(ClusterError, match="reading t: no record arrived for 30 s"):
         _read(3, ((0,), 1), *silent)

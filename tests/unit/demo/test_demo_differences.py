@@ -24,19 +24,19 @@ def test_an_event_equal_to_the_coordinators_state_has_no_difference():
 @pytest.mark.parametrize(
     ("event", "gauges", "difference"),
     [
-        (replace(EVENT, generation=8), GAUGES, "generation in the events: ours is 8, the coordinator's 7"),
-        (EVENT, replace(GAUGES, generation=6), "generation on /metrics: ours is 6, the coordinator's 7"),
-        (replace(EVENT, assignor="sticky"), GAUGES, "protocol: ours is sticky, the coordinator's range"),
-        (EVENT, replace(GAUGES, members=3), "number of members on /metrics: ours is 3, the coordinator's 2"),
+        (replace(EVENT, generation=8), GAUGES, "generation in the events: the observer has 8, the coordinator 7"),
+        (EVENT, replace(GAUGES, generation=6), "generation on /metrics: the observer has 6, the coordinator 7"),
+        (replace(EVENT, assignor="sticky"), GAUGES, "protocol: the observer has sticky, the coordinator range"),
+        (EVENT, replace(GAUGES, members=3), "number of members on /metrics: the observer has 3, the coordinator 2"),
         (
             replace(EVENT, members=(snapshot("m-1", "one", 0, 1), snapshot("m-2", "other", 2))),
             GAUGES,
-            "client id of m-2: ours is other, the coordinator's two",
+            "client id of m-2: the observer has other, the coordinator two",
         ),
         (
             EVENT,
             replace(GAUGES, owned={"one": 2}),
-            "partitions of two on /metrics: ours are 0, the coordinator's 1",
+            "partitions of two on /metrics: the observer has 0, the coordinator 1",
         ),
     ],
 )
@@ -46,14 +46,14 @@ def test_one_corrupted_fact_is_one_difference_that_names_it(event, gauges, diffe
 
 def test_a_group_without_an_event_differs_in_everything_that_events_show():
     assert group_differences(None, GAUGES, COORDINATOR) == [
-        "generation in the events: ours is None, the coordinator's 7",
-        "protocol: ours is None, the coordinator's range",
-        "member one (m-1) is missing in ours",
-        "member two (m-2) is missing in ours",
-        "partitions of one that ours lacks: t 0-1",
-        "partitions of two that ours lacks: t 2",
+        "generation in the events: the observer has None, the coordinator 7",
+        "protocol: the observer has None, the coordinator range",
+        "member one (m-1) is only in the coordinator's state",
+        "member two (m-2) is only in the coordinator's state",
+        "partitions of one that only the coordinator has: t 0-1",
+        "partitions of two that only the coordinator has: t 2",
     ]
-    assert "generation on /metrics: ours is None, the coordinator's 7" in group_differences(
+    assert "generation on /metrics: the observer has None, the coordinator 7" in group_differences(
         None, GroupGauges(), COORDINATOR
     )
 
@@ -61,8 +61,8 @@ def test_a_group_without_an_event_differs_in_everything_that_events_show():
 def test_one_corrupted_partition_is_named_on_both_sides():
     event = replace(EVENT, members=(snapshot("m-1", "one", 0, 3), snapshot("m-2", "two", 2)))
     assert group_differences(event, GAUGES, COORDINATOR) == [
-        "partitions of one that only ours has: t 3",
-        "partitions of one that ours lacks: t 1",
+        "partitions of one that only the observer has: t 3",
+        "partitions of one that only the coordinator has: t 1",
     ]
 
 
@@ -71,12 +71,12 @@ def test_a_member_known_to_one_side_only_is_a_difference_with_its_partitions():
         COORDINATOR, clients={"m-1": "one", "m-3": "three"}, assignment={"m-1": {"t": (0, 1)}, "m-3": {"t": (2,)}}
     )
     assert group_differences(EVENT, GAUGES, coordinator) == [
-        "member three (m-3) is missing in ours",
-        "member two (m-2) is only in ours",
-        "partitions of two that only ours has: t 2",
-        "partitions of three that ours lacks: t 2",
-        "partitions of three on /metrics: ours are 0, the coordinator's 1",
-        "partitions of two on /metrics: ours are 1, the coordinator's 0",
+        "member three (m-3) is only in the coordinator's state",
+        "member two (m-2) is only in the observer's state",
+        "partitions of two that only the observer has: t 2",
+        "partitions of three that only the coordinator has: t 2",
+        "partitions of three on /metrics: the observer has 0, the coordinator 1",
+        "partitions of two on /metrics: the observer has 1, the coordinator 0",
     ]
 
 
@@ -87,20 +87,20 @@ def test_members_with_equal_client_ids_are_compared_as_in_metrics_and_tables():
     assert owned_counts(event) == {"one": 3}
     assert group_differences(event, replace(GAUGES, owned={"one": 2}), coordinator) == []
     assert group_differences(event, replace(GAUGES, owned={"one": 3}), coordinator) == [
-        "partitions of one on /metrics: ours are 3, the coordinator's 2"
+        "partitions of one on /metrics: the observer has 3, the coordinator 2"
     ]
 
 
 def test_a_group_that_rebalances_is_a_difference():
     assert group_differences(EVENT, GAUGES, replace(COORDINATOR, state="PreparingRebalance")) == [
-        "state: ours is Stable, the coordinator's PreparingRebalance"
+        "state: the observer has Stable, the coordinator PreparingRebalance"
     ]
 
 
 def test_a_group_that_fell_back_to_its_clients_own_assignor_is_a_difference():
     assert strategy_differences("range", COORDINATOR) == []
     assert strategy_differences("weighted-sticky", COORDINATOR) == [
-        "assignor: the story's is weighted-sticky, the coordinator's range"
+        "assignor: the scenario has weighted-sticky, the coordinator range"
     ]
 
 
@@ -192,7 +192,7 @@ def test_a_slow_consumer_stalls_its_group_for_its_delay_and_up_to_one_second_mor
             "stall is 7.001 s, not 6 to 7 s",
         ),
         (replace(SEEN, stall=None), "stall is unknown, not 6 to 7 s"),
-        (replace(SEEN, stall=replace(SEEN.stall, basis=Basis.BOUND)), "stall is not exact but bound"),
+        (replace(SEEN, stall=replace(SEEN.stall, basis=Basis.BOUND)), "stall is not exact, but bound"),
         (replace(SEEN, slowest_member_id="m-1"), "the slowest member is one, not two"),
     ],
 )

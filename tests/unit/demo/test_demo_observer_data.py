@@ -82,7 +82,7 @@ def test_a_client_that_is_never_answered_is_replaced_and_the_problem_is_said_onc
     cluster = Cluster([generation_event(1)], failing=10**9)
     watching = reading(cluster)
     until(lambda: len(cluster.clients) > 2)
-    assert watching.problem_news() == "no events are read now: Local: Timed out; trying again"
+    assert watching.problem_news() == "events cannot be read now: Local: Timed out; retrying"
     assert watching.problem_news() == ""
     cluster.failing = 0
     until(lambda: watching.episodes("g"))
@@ -156,7 +156,9 @@ def test_a_member_is_not_the_last_one_if_the_join_phase_lasted_clearly_longer():
     (_, text) = observer(generation_event(6, members=alone), generation_event(7, **waited)).explain_news("g")
     words = " ".join(text.split())
     assert "25.4 s of it waiting for every member to rejoin" in words
-    assert "two returned last from its revoked callback, of the members that reported, up to 4.9 s after the" in words
+    assert (
+        "two was the last of the reporting members to return from its revoked callback, up to 4.9 s after the" in words
+    )
     assert "the last member to be ready" not in words
 
 

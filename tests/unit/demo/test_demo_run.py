@@ -48,8 +48,8 @@ def test_no_difference_ends_with_0_and_leaves_no_logs(ending):
 @pytest.mark.parametrize(
     ("corrupted", "line"),
     [
-        (GENERATION_CORRUPTED, "group g: generation in the events: ours is 8, the coordinator's 7"),
-        (PARTITION_CORRUPTED, "group g: partitions of one that only ours has: t 5"),
+        (GENERATION_CORRUPTED, "group g: generation in the events: the observer has 8, the coordinator 7"),
+        (PARTITION_CORRUPTED, "group g: partitions of one that only the observer has: t 5"),
         (STEP_MISSED, "step slow consumer: g: expected one episode member_joined, seen: none"),
     ],
 )
@@ -73,7 +73,7 @@ def test_ctrl_c_ends_a_run_without_time_limit_with_130_and_leaves_no_logs(ending
 def test_the_last_lines_suggest_an_endless_run_only_after_another_one(ending, seconds):
     said = ending(summary(coordinator=None), interrupted=not seconds, seconds=seconds)[2]
     assert ('make demo ARGS="--seconds 0"' in said) is bool(seconds)
-    assert ("The run ended by Ctrl-C: exit code 130" in said) is not bool(seconds)
+    assert ("Ctrl-C ended the run: the exit code is 130" in said) is not bool(seconds)
 
 
 def test_an_endless_run_begins_with_a_command_that_works_in_its_environment(monkeypatch):
@@ -118,7 +118,7 @@ class World:
         self.generations = dict.fromkeys(self.members, 1)
         self.actions = []
         self.shown = set()
-        self.news, self.said = ["no events are read now: any reason"], []
+        self.news, self.said = ["events cannot be read now: any reason"], []
 
     @property
     def groups(self):
@@ -220,7 +220,7 @@ def test_the_summary_of_a_long_run_has_each_first_step_with_its_own_rebalances(h
 def test_a_reader_of_events_that_fails_is_said_once():
     _, world, _ = lasting(90)
     (line,) = world.said
-    assert line.endswith(" s  no events are read now: any reason")
+    assert line.endswith(" s  events cannot be read now: any reason")
 
 
 @pytest.mark.parametrize("seconds", [90, 120])

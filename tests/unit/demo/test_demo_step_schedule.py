@@ -65,6 +65,16 @@ def test_a_step_does_not_begin_while_its_group_is_unstable(not_calm):
     assert world.executed == []
 
 
+def test_a_late_step_is_named_once_with_what_it_waits_for():
+    world = World(join("x", "a", 2), join("y", "b", 2))
+    world.groups["a"] = stable(1, 3)
+    world.pass_seconds(STEP_SECONDS_MAX - 1)
+    assert world.schedule.news(world.groups) == ""
+    world.pass_seconds(1)
+    assert world.schedule.news(world.groups) == "x waits for a (3 members, expected 1)"
+    assert world.schedule.news(world.groups) == ""
+
+
 def test_a_step_ends_once_the_group_has_a_newer_generation_and_the_expected_members_for_a_while():
     world = World(join("x", "a", 2))
     world.pass_seconds(2)

@@ -82,13 +82,13 @@ def test_without_the_coordinators_state_groups_are_not_checked_and_steps_only_sh
 
 def test_a_difference_is_shown_at_its_group_and_in_the_list():
     reported = summary(event=replace(EVENT, generation=8))
-    assert reported.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
-    assert reported.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
+    assert reported.groups["g"].check == "generation in the events: the observer has 8, the coordinator 7"
+    assert reported.differences == ("group g: generation in the events: the observer has 8, the coordinator 7",)
 
 
 def test_an_assignor_other_than_the_scenarios_is_a_difference_although_both_sides_agree():
     fell_back = summary(event=replace(EVENT, assignor="sticky"), coordinator=replace(COORDINATOR, **STICKY))
-    assert fell_back.differences == ("group g: assignor: the story's is range, the coordinator's sticky",)
+    assert fell_back.differences == ("group g: assignor: the scenario has range, the coordinator sticky",)
 
 
 def test_a_group_without_events_has_no_rows():
@@ -146,7 +146,7 @@ def test_events_that_could_not_be_read_are_no_missed_steps():
     steps = seen_steps(begun, {"g": []}, "Local: Timed out")
     assert [step.problem for step in steps] == ["the events could not be read", NOT_BEGUN]
     assert noted(*steps[:1], unread="Local: Timed out") == (
-        "the events could not be read, so the tables lack rebalances: Local: Timed out",
+        "the events could not be read, so rebalances are missing from the tables: Local: Timed out",
     )
     (read,) = seen_steps(begun[:1], {"g": [replace(EVENT, generation=2)]}, "Local: Timed out")
     assert read.problem == ""

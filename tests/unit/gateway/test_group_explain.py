@@ -38,7 +38,7 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
     text = flat(explain(RULES, "order", None))
     assert "No rule of gateway_groups matches its name" in text
     assert "There are rules for orders, slow-.*;" in text
-    assert "The group does not exist now." in text
+    assert "The group does not exist." in text
     assert "There are rules for" not in explain(parse_rules(""), "order", None)
 
 
@@ -49,7 +49,7 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
         (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
         (group(assignor="stream"), "its members offer stream, which is not one of Kafka's own"),
         (group(assignor="sticky-x"), "its members offer sticky-x, which is not one of Kafka's own"),
-        (group(assignor="lag-aware"), "whether it is rewritten is not known: a gateway may have added lag-aware"),
+        (group(assignor="lag-aware"), "it is unknown whether it is rewritten: a gateway may have added lag-aware"),
         (group(members=0, assignor=None, state=GroupState.EMPTY), "it has no members"),
         (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
     ],
@@ -96,7 +96,7 @@ def test_the_right_that_seats_between_gateways_need_is_explained():
 def test_a_rule_for_seats_is_explained():
     rules = parse_seat_rules("orders=on,seats.keep.seconds=5; slow=observe; none=off")
     text = flat(explain(RULES, "orders", group(), seats=rules))
-    assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal one leaves" in text
+    assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal consumer leaves" in text
     assert (
         "A newcomer waits for at most 60 s. "
         "If a consumer leaves and no other waits, the gateway keeps its seat for 5 s."
@@ -123,7 +123,7 @@ def test_a_rule_for_seats_is_explained_for_a_group_whose_coordinator_assigns():
 
 def test_in_mode_observe_nobody_waits_and_the_text_says_so():
     text = flat(explain(RULES, "slow", None, seats=parse_seat_rules("slow=observe,seats.keep.seconds=5")))
-    assert "With mode on, a newcomer would wait for at most 60 s." in text
+    assert "With mode 'on', a newcomer would wait for at most 60 s." in text
     assert "the gateway would keep its seat for 5 s." in text
     assert "waits for at most" not in text
 
@@ -136,7 +136,7 @@ def test_a_group_without_a_rule_for_seats_gets_the_patterns_of_the_rules():
 
 def test_a_group_that_does_not_exist_gets_a_similar_name():
     text = flat(explain(RULES, "oders", None, similar="; did you mean orders?"))
-    assert "The group does not exist now; did you mean orders?" in text
+    assert "The group does not exist; did you mean orders?" in text
 
 
 def test_one_member_with_one_partition_is_not_plural():

@@ -80,7 +80,7 @@ def test_a_plugin_strategy_assigns_with_the_settings_of_its_rule():
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
-        ("lossy", "strategy 'lossy' of acme 1.0: plan breaks its contract: partition 0 of topic 't' has no owner"),
+        ("lossy", "strategy 'lossy' of acme 1.0: plan violates its contract: partition 0 of topic 't' has no owner"),
         ("failing", "strategy 'failing' of acme 1.0: plan raised ZeroDivisionError: division by zero"),
     ],
 )
@@ -104,7 +104,7 @@ def test_a_plugin_that_cannot_write_its_user_data_is_not_offered():
     ("rule", "problem"),
     [
         ("a=broken", "strategy 'broken' of acme 1.0 cannot be used: acme.module:OBJECT: ImportError: gone: repair or"),
-        ("a=copying", "copying assigns copies, which a client cannot keep"),
+        ("a=copying", "copying assigns copies, which clients behind a gateway do not know"),
         ("a=last,assignment.last.from=x", "assignment.last.from: must be a whole number from 0 to 100, not 'x'"),
         ("a=last,assignment.consumer.weight=1", "is not a setting of last; its settings are: assignment.last.from"),
         ("a=cooperative-last", "strategy 'last' of acme 1.0 has no cooperative form"),

@@ -506,7 +506,9 @@ async def test_a_drain_continues_to_serve_and_ends_when_the_clients_are_gone(cap
             await each.send(request(2, 1, 1))
             await each.receive()
         assert not running.done()
-        assert "for at most 20 s (open connections: 1); Ctrl-C again ends it now" in caplog.text
+        assert (
+            "waiting up to 20 s for clients to disconnect (open connections: 1); Ctrl-C again stops now" in caplog.text
+        )
         await client.close()
         await late.close()
         await asyncio.wait_for(running, 10)

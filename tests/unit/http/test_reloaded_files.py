@@ -97,5 +97,5 @@ def test_a_path_that_is_no_longer_a_regular_file_does_not_block(tmp_path, caplog
     clock.advance(round(LOOK_AGAIN_S * 1000))
     assert get() is before
     (said,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert "the former contents stay in use" in said
+    assert "the previous contents stay in use" in said
     assert str(path) in said

@@ -162,7 +162,7 @@ def test_replaced_files_are_served_to_new_connections(authority, tmp_path, caplo
         clock.advance(round(LOOK_AGAIN_S * 1000))
         assert served() == "second"
     warnings = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert len([text for text in warnings if "the former contents stay in use: tls_cert_file" in text]) == 1
+    assert len([text for text in warnings if "the previous contents stay in use: tls_cert_file" in text]) == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from judge.verdict.judgement import judge
 from judge.verdict.report import show
+from support.judge.callbacks import callback_lines
 from support.judge.records import generation, group_key
 
 BEGAN = 1_795_531_000_000
@@ -42,12 +43,8 @@ def folder(tmp_path):
         "a": [(1_100, "assigned", 0, 1), (9_500, "revoked", 0, 1), (11_490, "assigned", 0)],
         "b": [(11_500, "assigned", 1)],
     }.items():
-        rows = [
-            {"at": BEGAN + at, "what": what, "edge": edge, "partitions": [f"t-{number}" for number in numbers]}
-            for at, what, *numbers in calls
-            for edge in ("enter", "exit")
-        ]
-        lines(tmp_path / "members" / f"g~{name}.1.ndjson", rows)
+        rows = [(BEGAN + at, what, *(f"t-{number}" for number in numbers)) for at, what, *numbers in calls]
+        lines(tmp_path / "members" / f"g~{name}.1.ndjson", callback_lines(rows))
     records = [(1_000, generation(1, a=[0, 1])), (11_490, generation(2, a=[0], b=[1]))]
     key = b64(group_key("g"))
     rows = [

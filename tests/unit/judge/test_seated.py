@@ -13,6 +13,7 @@ from judge.evidence.reported import occupants
 from judge.evidence.spans import spans
 from judge.evidence.truth import true_spans
 from judge.verdict.episodes import episodes
+from support.judge.callbacks import callback_lines
 from support.judge.episodes import reported
 
 
@@ -33,12 +34,7 @@ def history(*rows, seats=None):
 
 
 def process(client, *callbacks, removed=()):
-    lines = [
-        {"at": at, "what": what, "edge": edge, "partitions": partitions}
-        for at, what, *partitions in callbacks
-        for edge in ("enter", "exit")
-    ]
-    return Process(f"{client}.1", client, lines, [], removed=tuple(removed))
+    return Process(f"{client}.1", client, callback_lines(callbacks), [], removed=tuple(removed))
 
 
 def seat(member_id, client_id, outcome="done", **more):

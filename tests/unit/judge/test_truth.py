@@ -9,6 +9,7 @@ from judge.evidence.history import History, histories
 from judge.evidence.process import Process
 from judge.evidence.truth import contradicted, true_spans
 from judge.verdict.episodes import episodes
+from support.judge.callbacks import callback_lines
 from support.judge.episodes import reported
 
 
@@ -28,12 +29,7 @@ def history(*rows):
 
 
 def member(name, *callbacks, acts=()):
-    lines = [
-        {"at": at, "what": what, "edge": edge, "partitions": partitions}
-        for at, what, *partitions in callbacks
-        for edge in ("enter", "exit")
-    ]
-    return Process(f"{name}.1", name, lines, list(acts))
+    return Process(f"{name}.1", name, callback_lines(callbacks), list(acts))
 
 
 def truth(processes, records, joins=(), *, classic=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
@@ -119,8 +120,8 @@ def test_partitions_of_an_unreported_generation_are_no_part_of_the_next_episode(
     assert [len(each.spans) for each in episodes(events, spans, (), "g")] == [0, 2]
     assert [len(each.spans) for each in episodes(events, spans, (), "g", [AT + 500])] == [0, 1]
     found = coverage({"g": Group(Fact("generation", 2, AT + 500, "0:2"))}, events, ())
-    assert unreported(found, "g") == [AT + 500]
-    assert unreported(found, "other") == []
+    assert unreported(found, "g", Group(), events) == [AT + 500]
+    assert unreported(found, "other", Group(), events) == []
 
 
 @pytest.mark.parametrize(
@@ -178,6 +179,7 @@ class Group:
     """A history with the parts that facts need."""
 
     type = "classic"
+    hidden = MappingProxyType({})
 
     def __init__(self, *facts):
         self.facts = facts
@@ -231,6 +233,19 @@ def test_a_fact_needs_all_records_since_the_fact_before():
     events = [reported(1, 10)]
     assert len(coverage({"g": group}, events, [(15, 35, {"0:1", "0:3"})]).compacted) == 1
     assert len(coverage({"g": group}, events, [(15, 35, {"0:2", "0:3"})]).missed) == 1
+
+
+@pytest.mark.parametrize("fact", [Fact("aborted", 2, 30, "0:3"), Fact("generation", 2, 30, "0:3", 0)])
+def test_a_gap_and_a_last_departure_also_need_the_state_before_unless_it_was_read_earlier(fact):
+    def found(fact, since, *survivors):
+        group = Group(Fact("generation", 1, 20, "0:2", 1), fact)
+        group.states[:] = State(20, 1, 1, where="0:2"), State(30, 3, 1, where="0:3")
+        return coverage({"g": group}, [reported(1, 20)], [(since, 35, set(survivors))])
+
+    assert len(found(fact, 15, "0:3").compacted) == 1
+    assert len(found(fact, 15, "0:2", "0:3").missed) == 1
+    assert len(found(fact, 25, "0:3").missed) == 1
+    assert len(found(replace(fact, kind="generation", members=1), 15, "0:3").missed) == 1
 
 
 def test_an_aborted_generation_is_reported_by_its_number():

@@ -148,6 +148,6 @@ class _SilentReader:
 def test_brokers_that_stop_answering_during_a_snapshot_raise_a_cluster_error(monkeypatch):
     context = fake_context(cluster=SimpleNamespace(end_offsets=lambda _topic, numbers: dict.fromkeys(numbers, 9)))
     monkeypatch.setattr(module, "TopicReader", lambda *_: _SilentReader(context.clock))
-    with pytest.raises(ClusterError, match="no record came"):
+    with pytest.raises(ClusterError, match="no record arrived"):
         SnapshotReader(context, "state", b"owner").load({0: (0, 9)}, "here")
     assert context.meters.of("snapshot_problem") == []

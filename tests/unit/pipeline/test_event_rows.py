@@ -97,7 +97,7 @@ def changed(**fields):
         (changed(schema_version=10**400), "newer_schema"),
         (changed(schema_version=0), "malformed: schema_version"),
         (changed(kind="quota"), "unknown_kind: kind 'quota'"),
-        (changed(timestamp_ms=1), "malformed: timestamp_ms: must lie between"),
+        (changed(timestamp_ms=1), "malformed: timestamp_ms: must be between"),
         (changed(timestamp_ms=2**62), "malformed: timestamp_ms"),
         (changed(revision=2**31), "malformed: revision"),
         (changed(revision=-1), "malformed: revision"),

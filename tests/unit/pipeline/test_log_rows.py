@@ -47,7 +47,7 @@ def test_a_record_with_an_impossible_time_is_rejected_and_others_count(impossibl
     assert odd
     for row in odd:
         assert row["reason"].startswith("offsets_record: ")
-        assert "must lie between the years 2000 and 2100" in row["reason"]
+        assert "must be between the years 2000 and 2100" in row["reason"]
         assert json.loads(row["value"])["timestamp_ms"] == impossible
     kept = {row["event_id"] for row in rows} & {row["event_id"] for row in whole} - {None}
     assert len(kept) >= len(whole) - len(odd) - 1

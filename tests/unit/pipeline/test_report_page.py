@@ -45,7 +45,7 @@ PICTURES = (
     "Storms",
     "What deploys cost",
     "Stall by phase",
-    "Who owned how many partitions",
+    "Partitions by member",
     "Skew",
     "What if: stall",
     "What if: moves",
@@ -107,7 +107,7 @@ def test_every_chart_is_present():
 
 
 def test_advice_is_not_cut_off():
-    report, sentence = evil_report(), "Two rolling restarts, and each second of that costs 112. " * 20
+    report, sentence = evil_report(), "Two rolling restarts, and each second of this costs 112. " * 20
     row = dataclasses.replace(report.groups[0], sentence=sentence.strip())
     assert sentence.strip() in page(dataclasses.replace(report, groups=(row,)))
 

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 import yaml
-from docs.developers.site.absolute_links import Address, absolute_links
+from docs.developers.site.absolute_links import absolute_links
+from docs.developers.site.repository_address import Address
 
 from rebalance_agent.clock import FakeClock
 from supply.release import command

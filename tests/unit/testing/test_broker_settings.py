@@ -78,7 +78,7 @@ def test_an_occupied_port_is_not_returned(monkeypatch):
         taken.listen()
         port = taken.getsockname()[1]
         monkeypatch.setattr("rebalance_agent.testing.kafka.broker_settings.PORTS", range(port, port + 1))
-        with pytest.raises(OSError, match="not 1 free ports"):
+        with pytest.raises(OSError, match="fewer than 1 ports are free"):
             free_ports(1)
 
 

@@ -48,7 +48,7 @@ def why(gone, *reports, **commits):
     sentence = explanation_of(details, rollouts, 1).rebalances[-1].sentences[0]
     for name in NAMES:
         sentence = sentence.replace(f"client-{name} (10.0.0.1)", name)
-    return sentence.replace(" (left or failed: no report and no commit shows which", "").replace(
+    return sentence.replace(" (left or failed: neither reports nor commits show which", "").replace(
         ", so the number of lost partitions is unknown, too)", ""
     )
 

@@ -7,7 +7,7 @@ from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.sentences.explanation import explanation_of, whole_rebalances
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
 from support.observer.views import NOW, full_view
-from support.tracker.tracking import listed, member, record, tick, topics, watch
+from support.tracker.tracking import listed, member, record, revoked, tick, topics, watch
 
 MEMBERS = member("a", (0, 1)), member("b", (2, 3))
 
@@ -29,6 +29,15 @@ def test_the_group_waited_for_the_leader_to_assign():
 
 def test_the_group_waited_for_members_to_rejoin():
     assert course(joined_ms=17_000, closed_ms=18_000).endswith("7.1 s of it waiting for every member to rejoin.")
+
+
+def test_a_rebalance_whose_start_no_poll_shows_took_at_least_the_time_since_the_first_reported_revocation():
+    found_rebalancing, stopped = listed(1_500, "g"), revoked("a", 12_000, 12_100, 1, (0, 1))
+    after = record(18_000, 2, *MEMBERS, joined=17_990)
+    start = topics(0, t=4), record(1_000, 1, *MEMBERS, joined=990)
+    _, events = watch(*start, found_rebalancing, stopped, after, tick(150_000))
+    text = explanation_of(*whole_rebalances(events, 1), 1).rebalances[-1].sentences[1]
+    assert text == "The rebalance took at least 6.0 s with 2 members, 6.0 s of it waiting for every member to rejoin."
 
 
 @pytest.mark.parametrize(

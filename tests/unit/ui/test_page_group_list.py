@@ -92,14 +92,14 @@ def test_groups_with_problems_are_on_top_and_critical_ones_in_the_title():
 
 
 def test_groups_beyond_the_shown_maximum_are_counted():
-    assert "This page has the first" not in drawn(GROUPS, ListQuery())
+    assert "This page lists the first" not in drawn(GROUPS, ListQuery())
     html = drawn(GROUPS, ListQuery(), total=10_004)
     assert "<dd>10,004</dd>" in html
-    assert "This page has the first 4 groups by name, without 10,000 more" in html
+    assert "This page lists the first 4 groups by name. 10,000 more are only in the API." in html
 
 
 def test_no_groups_and_no_matching_groups_are_distinguished():
-    assert "No group is known" in drawn([], ListQuery())
+    assert "No groups yet" in drawn([], ListQuery())
     assert "None of the 4 groups matches" in drawn(GROUPS, ListQuery(match="zzz"))
 
 

@@ -106,7 +106,7 @@ def test_the_page_counts_the_hosts_of_the_setting():
 def test_an_unknown_group_is_a_page_with_the_error(name):
     status, _, page = get(site([full_view("g")]), f"group?name={name}")
     assert status == 404
-    assert "There is no such group here" in page
+    assert "There is no such group" in page
 
 
 @pytest.mark.parametrize("query", ["sort=x", "offset=-1", "match=" + "x" * 300, "%ff", "x" * 9_000])

@@ -38,7 +38,7 @@ EXPELLED = rebalance("invoices-2", 10.5, 10.6, ago_ms=1_500)
 def test_a_member_that_was_removed_and_rejoined_is_named():
     text = awaited_text(close_up(AGAIN, EXPELLED))
     assert text.replace("\N{NO-BREAK SPACE}", " ").startswith(
-        "In the last hour, a rebalance waited longest for invoices-2: 10.5 s to 10.6 s"
+        "In the last hour, the longest wait of a rebalance was for invoices-2: 10.5 s to 10.6 s"
     )
     assert text in group_content(close_up(AGAIN, EXPELLED), (), 0, Explanation((), (), ""))
 

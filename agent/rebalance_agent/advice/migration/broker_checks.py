@@ -32,7 +32,7 @@ def _protocol(limits: BrokerLimits) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.PROTOCOL,
             Verdict.UNKNOWN,
-            "Whether the cluster's feature group.version is 1 or more is not visible here; no group uses it yet",
+            "The cluster's feature group.version must be 1 or more, which is not visible here; no group uses it yet",
             "`kafka-features.sh describe` shows it, and `kafka-features.sh upgrade --feature group.version=1` sets it.",
         )
 
@@ -49,14 +49,15 @@ def _policy(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFi
             "the cluster.",
         )
     elif classic and not limits.upgrades:
-        text = f"The brokers allow no change to the consumer protocol: {POLICY} is {limits.policy}"
+        text = f"The brokers do not allow a change to the consumer protocol: {POLICY} is {limits.policy}"
         fix = f"Start the brokers with {setting}, {RESTART_ALL}."
         yield MigrationFinding(Subject.POLICY, Verdict.BLOCKS, text, fix, setting)
     if limits.downgrades is False:
         text = (
-            f"There is no way back one by one: {POLICY} is {limits.policy}, so the group does not become classic again"
+            f"Members cannot go back one by one: {POLICY} is {limits.policy}, so the group does not become classic "
+            "again"
         )
-        fix = f"Start the brokers with {setting}; otherwise stop all members before the way back."
+        fix = f"Start the brokers with {setting}; otherwise stop all members before you go back."
         yield MigrationFinding(Subject.WAY_BACK, Verdict.CHANGES, text, fix, setting)
 
 
@@ -65,14 +66,14 @@ def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFind
     if size_max is None or size < size_max:
         return
     setting = f"group.consumer.max.size={size + 1}"
-    text = f"The group has {size} members, and brokers allow {size_max} in a group of the consumer protocol"
+    text = f"The group has {size} members, and brokers allow at most {size_max} in a group of the consumer protocol"
     if size > size_max:
         fix = f"Start the brokers with {setting}, or stop members, {RESTART_ALL}."
         yield MigrationFinding(Subject.SIZE, Verdict.BLOCKS, text, fix, setting)
     elif all(member.instance_id is not None for member in group.members):
         if not limits.counts_successors:
             return
-        text += ". A static member stays one until its session ends, so its successor is an additional member"
+        text += ". A static member stays in the group until its session ends, so its successor is an additional member"
         yield MigrationFinding(
             Subject.SIZE, Verdict.BLOCKS, text, f"Start the brokers with {setting}, {RESTART_ALL}.", setting
         )
@@ -98,5 +99,5 @@ def _assignor(group: MigratingGroup, limits: BrokerLimits, assignor: str | None)
     keep = group.assignor in names
     setting = f"group.remote.assignor={group.assignor}" if keep else None
     fix = f"The new members keep it with {setting}." if keep else ""
-    text = f"The brokers assign by {chosen}; {group.assignor} of the members is no longer used"
+    text = f"The brokers assign with {chosen}; the members' {group.assignor} is no longer used"
     yield MigrationFinding(Subject.ASSIGNOR, Verdict.CHANGES, text, fix, setting)

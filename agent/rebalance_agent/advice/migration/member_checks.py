@@ -55,10 +55,10 @@ def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
             Subject.USER_DATA,
             Verdict.BLOCKS,
             f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}). Brokers would "
-            "lose it, and refuse",
+            "lose this data, and therefore reject the change",
             # librdkafka's leader copies the user data of subscriptions, which sticky assignors have.
-            "Change to an assignor without user data, such as range, in two rolling restarts with both in each list, "
-            f"{RESTART_ALL}. librdkafka refuses a list of eager and cooperative ones.",
+            "Change to an assignor without user data, such as range, in two rolling restarts with both assignors in "
+            f"each list, {RESTART_ALL}. librdkafka rejects a list of eager and cooperative assignors.",
             "partition.assignment.strategy=range",
         )
 
@@ -70,23 +70,23 @@ def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Migration
         return
     longest = timeouts[-1]
     was = f"{timeouts[0]} ms" if len(timeouts) == 1 else f"{timeouts[0]} ms to {longest} ms"
-    text = f"The brokers set the session timeout: {theirs} ms instead of {was}"
+    text = f"The brokers decide the session timeout: {theirs} ms instead of {was}"
     bounds = limits.session_timeouts_ms
     setting = f"consumer.session.timeout.ms={longest}"
     fix = f"To keep it, set {setting} for the group (kafka-configs.sh --entity-type groups)."
     if bounds and not bounds[0] <= longest <= bounds[1]:
         end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
         setting = f"group.consumer.{name}.session.timeout.ms={longest}"
-        bound, change = ("most", "raise") if name == "max" else ("least", "lower")
-        fix = f"Brokers allow {end} ms at {bound}. To keep {longest} ms, first {change} that limit ({setting})."
+        bound, change = ("at most", "raise") if name == "max" else ("at least", "lower")
+        fix = f"Brokers allow {bound} {end} ms. To keep {longest} ms, first {change} that limit ({setting})."
     yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
 
 
 def _patterns(patterns: Sequence[str]) -> Iterator[MigrationFinding]:
     for pattern in patterns:
         if problem := not_in_re2(pattern):
-            text = f"The pattern {pattern} has {problem}, which brokers do not know (RE2)"
-            fix = "Write it without that, or subscribe to names."
+            text = f"The pattern {pattern} has {problem}, which brokers do not support (RE2)"
+            fix = "Write the pattern without it, or subscribe to topics by name."
             yield MigrationFinding(Subject.PATTERNS, Verdict.BLOCKS, text, fix)
 
 
@@ -94,17 +94,21 @@ def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
     kinds = _kinds(group)
     if unable := _unable(kinds):
         libraries = sorted({str(kind) for member in unable for kind in kinds[member]})
-        text = f"{_names(unable)} cannot change: {' or '.join(libraries)} has no consumer protocol"
-        fix = "The broker also serves such members in a group of the new protocol; it stays mixed until they change."
+        text = f"{_names(unable)} cannot change: {' or '.join(libraries)} does not support the consumer protocol"
+        fix = "Brokers also serve such members in a group of the new protocol; the group stays mixed until they change."
         yield MigrationFinding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
     if unsure := [member for member, some in kinds.items() if len(some) > 1 and set(some) & KIP_848_SINCE.keys()]:
         since = "; ".join(f"{kind} {release}" for kind, release in KIP_848_SINCE.items())
         text, fix = f"The client library of {_names(unsure)} is not recorded", f"It must be one of: {since}."
         if is_adapted(group.assignor or ""):
-            text = f"Clients have no {group.assignor}: {_names(unsure)} must be of this library, or behind a gateway"
+            text = (
+                f"Kafka's clients have no {group.assignor}: {_names(unsure)} must use this library, or be behind a "
+                "gateway"
+            )
             fix = (
-                "Of this library, kafka-python and aiokafka have no consumer protocol, and confluent-kafka has it only "
-                f"in its own consumer. Behind a gateway, the client must be one of: {since}."
+                "With this library, kafka-python and aiokafka do not support the consumer protocol, and "
+                "confluent-kafka supports it only in its own consumer. Behind a gateway, the client must be one of: "
+                f"{since}."
             )
         yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, fix)
 
@@ -131,7 +135,7 @@ def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.STATIC,
             Verdict.CHANGES,
-            f"A new member with the instance id of a running one fences that one immediately ({_names(members)})",
+            f"A new member with the instance id of a running member fences that member immediately ({_names(members)})",
             "Stop each static member before its successor starts.",
         )
 

@@ -51,7 +51,7 @@ def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettin
     if history.group_type is not GroupType.CLASSIC:
         return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
     if not history.decided:
-        return "no recorded rebalance assigned a partition to a member"
+        return "no recorded rebalance assigned any partition"
     if (size := history.size) > SIZE_MAX:
         return (
             f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; choose a shorter "
@@ -70,7 +70,7 @@ def _unfit(history: RecordedHistory, strategy: Strategy, settings: ReplaySetting
     if in_use or any(setting.name in settings.config for setting in strategy.config):
         return None
     if limits.equal_counts and not _has_equal_counts(history):
-        return "no two topics have equal partition counts, so no partitions belong together"
+        return "no two topics have equal partition counts, so there is nothing to co-partition"
     return limits.on_request
 
 

@@ -190,7 +190,7 @@ def _check_generation(
     with suppress(AssignmentError):
         comparison = _compare(event, before, earlier, strategy) if strategy and event.assignor else None
     if implementation.reason or comparison is None:
-        reason = implementation.reason or "the strategy refuses what was recorded"
+        reason = implementation.reason or "the strategy rejects the recorded group"
         return replace(line, not_comparable=1, agreeing=int(bool(comparison and comparison.assignment)), reason=reason)
     return replace(
         line,

@@ -82,7 +82,7 @@ def _unrecorded(event: GenerationEvent, limits: ReplayLimits) -> str | None:
 
 
 def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
-    others = "of several equal balances each client's sticky assignor chooses a different one"
+    others = "each client's sticky assignor may choose another of several equally good assignments"
     if event.assignor == "sticky":
         if instrumented or any(_claims(member) or member.member_id in claiming for member in event.members):
             mixed = any(_claims_only_in_user_data(member) for member in event.members)

@@ -16,7 +16,7 @@ def single_numbers(counts: Iterable[int]) -> list[tuple[int, ...]]:
 
 
 def deal_all(roster: Roster, takers: Sequence[int]) -> Plan:
-    """Return a plan that deals all partitions, topic by topic, to distinct ``takers`` in turn, whatever they own."""
+    """Return a plan that gives all partitions, topic by topic, to distinct ``takers`` in turn; it ignores owners."""
     plan = roster.empty_plan()
     counts = roster.partitions
     singles = single_numbers(counts)

@@ -28,7 +28,7 @@ BROKER_ASSIGNORS: Mapping[str, Strategy] = {
         Strategy(
             name="uniform",
             protocol=RebalanceProtocol.COOPERATIVE,
-            summary="the brokers' default: as even as possible, and members keep what they have",
+            summary="the brokers' default: as even as possible, and members keep their partitions",
             plan=uniform,
         ),
         Strategy(

@@ -1,6 +1,6 @@
 """Counts the hosts of each topic's partitions, and computes whether a random distribution could explain them. Pure.
 
-A topic can be wholly on one host by chance, and in a group with few topics all of them can. So the number of such
+A topic can be entirely on one host by chance, and in a group with few topics all of them can. So the number of such
 topics is compared with the result of a random distribution over the same hosts.
 """
 
@@ -25,9 +25,9 @@ _PROBABILITY_MIN = 1e-300
 class HostSpread:
     """The ``topics`` that could be on several hosts: they have several assigned partitions and several possible hosts.
 
-    ``on_one_host``: how many of them are wholly on one. ``hosts``: how many hosts could own some of them. ``ratio``:
-    mean over topics of hosts that own partitions / min(partitions, possible hosts); 1 is best. ``chance``: upper bound
-    of the probability that a random distribution puts as many of these topics on one host.
+    ``on_one_host``: how many of them are entirely on one host. ``hosts``: how many hosts could own some of them.
+    ``ratio``: mean over topics of hosts that own partitions / min(partitions, possible hosts); 1 is best. ``chance``:
+    upper bound of the probability that a random distribution puts as many of these topics on one host.
     """
 
     topics: int
@@ -38,12 +38,12 @@ class HostSpread:
 
     @property
     def one_host_ratio(self) -> float:
-        """The share of topics that are wholly on one host, by chance or not."""
+        """The share of topics that are entirely on one host, by chance or not."""
         return self.on_one_host / self.topics
 
     @property
     def clustered(self) -> int:
-        """The number of topics that are wholly on one host; 0 if a random distribution could explain it."""
+        """The number of topics that are entirely on one host; 0 if a random distribution could explain it."""
         return self.on_one_host if self.chance <= CHANCE_MAX else 0
 
     @property
@@ -57,9 +57,10 @@ def host_spread(
 ) -> HostSpread | None:
     """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` are by member, too.
 
-    A host could own partitions of a topic if one of its members subscribes to it and has capacity: its target exceeds
-    what it owns of topics with different subscribers. So passive members of a failover group, and members that other
-    topics fill, are not possible owners. None if no topic could be on several hosts.
+    A host could own partitions of a topic if one of its members subscribes to the topic and has capacity: the member's
+    target exceeds the number of partitions that it owns of topics with other subscribers. So passive members of a
+    failover group, and members that are full with other topics, are not possible owners. None if no topic could be on
+    several hosts.
     """
     if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
         return None

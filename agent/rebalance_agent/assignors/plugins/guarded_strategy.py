@@ -65,7 +65,7 @@ class Guard:
         except self.passes:
             raise
         except Exception as error:
-            raise self.raises(f"{self.label} breaks its contract: {error_text(error, named=False)}") from error
+            raise self.raises(f"{self.label} violates its contract: {error_text(error, named=False)}") from error
         return result
 
 

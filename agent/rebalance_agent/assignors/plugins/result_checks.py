@@ -80,7 +80,7 @@ def check_copies_plan(plan: object, roster: Roster) -> None:
     for copies in (plan.standbys, plan.warmups):
         check_shape(copies, roster)
     if type(plan.missing) is not int or plan.missing < 0:
-        raise ValueError(f"missing copies are an int of 0 or more, not {plan.missing!r:.80}")
+        raise ValueError(f"`missing` of a CopiesPlan must be an int of 0 or more, not {plan.missing!r:.80}")
 
 
 def check_copies(copies: object) -> None:

@@ -80,6 +80,6 @@ FAILOVER = Strategy(
     passive_members=True,
     cooperative_form=True,
     replay_limits=ReplayLimits(
-        on_request="it lets one member work while the others wait, which an application must ask for",
+        on_request="only one member works while the others wait, which suits only some applications",
     ),
 )

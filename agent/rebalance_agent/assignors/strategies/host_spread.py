@@ -20,7 +20,7 @@ CHECKS_MAX = 300_000
 
 
 def break_up(roster: Roster, plan: Plan, hosts: Sequence[str]) -> None:
-    """Change ``plan`` so that as few topics as possible are wholly on one of the ``hosts`` (by member)."""
+    """Change ``plan`` so that as few topics as possible are entirely on one of the ``hosts`` (by member)."""
     if clustered := _clustered(roster, plan, hosts):
         spread = _HostSpread(roster, plan, hosts)
         while sum(spread.break_up(topic, clustered) for topic in clustered):

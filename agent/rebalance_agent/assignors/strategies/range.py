@@ -34,7 +34,7 @@ def ranges(roster: Roster) -> Plan:
 
 
 def plain_ranges(roster: Roster) -> Plan:
-    """Return the plan of runs whatever the racks are, as brokers do it (KIP-848)."""
+    """Return the plan of consecutive partitions without regard to racks, as brokers do (KIP-848)."""
     plan = roster.empty_plan()
     rows: dict[tuple[int, int], list[tuple[int, ...]]] = {}
     for name, count, subscribers in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):

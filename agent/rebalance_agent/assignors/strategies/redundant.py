@@ -152,6 +152,6 @@ REDUNDANT = Strategy(
     only_owned=True,
     redundancy=redundancy,
     replay_limits=ReplayLimits(
-        on_request="it gives every partition to several members, which an application must ask for",
+        on_request="it gives every partition to several members, which suits only some applications",
     ),
 )

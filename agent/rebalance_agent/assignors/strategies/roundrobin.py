@@ -37,7 +37,7 @@ def roundrobin(roster: Roster) -> Plan:
 ROUNDROBIN = Strategy(
     name="roundrobin",
     protocol=RebalanceProtocol.EAGER,
-    summary="all topic-partitions dealt in turn to members in order",
+    summary="all topic-partitions assigned in turn to the members in order",
     plan=roundrobin,
     spread_rank=2,
 )

@@ -1,7 +1,7 @@
 """``shuffled-roundrobin``: the balance and few moves of ``sticky``, with a group-specific order of members.
 
-The order is pseudo-random, and members of one host are far apart in it, so that a topic is not wholly on one host.
-Topics that are wholly on one host are broken up (see ``host_spread``).
+The order is pseudo-random, and members of one host are far apart in it, so that a topic is not entirely on one host.
+Topics that are entirely on one host are broken up (see ``host_spread``).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _sort_key(key: bytes, member: MemberSubscription) -> bytes:
 SHUFFLED_ROUNDROBIN = Strategy(
     name="shuffled-roundrobin",
     protocol=RebalanceProtocol.EAGER,
-    summary="the best balance of partition counts, no topic wholly on one host where that is possible, and few moves;"
-    " members in a pseudo-random order of the group's own",
+    summary="the best balance of partition counts, no topic entirely on one host where that is possible, and few moves;"
+    " members in a pseudo-random order that is specific to the group",
     plan=shuffled_roundrobin,
     spread_rank=1,
 )

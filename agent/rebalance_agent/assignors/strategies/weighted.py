@@ -45,8 +45,8 @@ def _scope(text: str) -> str:
 SCOPE = Setting(
     name="assignment.weight.scope",
     default=ALL,
-    meaning="what is divided by weight: all partitions together, or every topic on its own, rounded up or down, and"
-    " then all together as far as that allows",
+    meaning="what is divided by weight: all partitions together; or each topic separately (rounded up or down), and "
+    "then all partitions as far as possible",
     values=f"{ALL} or {TOPIC}",
     read=_scope,
     shared=True,
@@ -106,6 +106,6 @@ WEIGHTED_STICKY = Strategy(
     writer=encode_weighted,
     cooperative_form=True,
     replay_limits=ReplayLimits(
-        on_request="no weights are recorded, and with equal weights it assigns as sticky does",
+        on_request="no weights are recorded, and with equal weights it assigns like sticky",
     ),
 )

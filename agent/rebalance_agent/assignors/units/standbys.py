@@ -39,8 +39,8 @@ def state_factor(default: float) -> Setting[float]:
         default=default,
         minimum=1.0,
         maximum=STATE_FACTOR_MAX,
-        meaning="with standbys, the most units of a member, as a multiple of its share (rounded up), while units stay"
-        " with their state until standbys of other members have caught up; 1: balance has priority",
+        meaning="with standbys, the maximum number of units of a member, as a multiple of its share (rounded up), "
+        "while units stay with their state until other members' standbys have caught up; 1: balance has priority",
         shared=True,
     )
 

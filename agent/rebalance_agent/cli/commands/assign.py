@@ -32,12 +32,15 @@ input, one group:
                 "config"?: {"assignment.consumer.weight": 900}}],
    "config"?: {"assignment.redundancy": 2}}
 
-  The group's config has the shared settings, a member's config its own; both override --config. A member's
-  user_data overrides its config; its owned, generation and standbys override those in its user_data.
+    The group's config has the settings that all members share, a member's config has its own; both override --config.
+  A member's user_data overrides its config; its owned, generation and standbys override those in its user_data.
 
-output: "assignment" has the partitions that members get in this rebalance, "revoking" (cooperative) those that their
-new owners get after the present owners have revoked them; "quality" measures both together; null means that a value
-does not apply. "standbys" are the additional copies that members keep.
+output:
+  "assignment"  the partitions that each member gets in this rebalance
+  "revoking"    cooperative only: the partitions that each member gets in the follow-up rebalance, after their current
+                owners have revoked them
+  "quality"     measures both together; null: not applicable
+  "standbys"    the standby copies of each member
 """
 
 EXAMPLES = """\
@@ -46,7 +49,7 @@ examples:
   rebalance-agent assign --strategy sticky --protocol cooperative --ndjson - < groups.ndjson
 
 quality: `spread` is the highest minus the lowest number of partitions of a member, `max_mean_ratio` the highest number
-divided by the mean (1.0: all members have as many). In a table, - means that a value does not apply, or is empty.
+divided by the mean (1.0: all members have the same number). In a table, - means not applicable, or empty.
 
 exit codes: 0 done, 1 an invalid line (with --ndjson), 2 wrong usage or input
 """
@@ -57,31 +60,34 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = add_command(
         subparsers,
         "assign",
-        "assign partitions to a group's members as an assignor would, and judge the result",
-        "Reads a group as JSON, and prints a strategy's assignment and its quality.",
+        "compute an assignor's assignment for a group, and measure its quality",
+        "Reads a group as JSON, and prints an assignor's assignment and its quality.",
         f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` lists their guarantees and settings, and other "
         "packages' strategies):\n"
         + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
         + f"\n\n{EXAMPLES}",
     )
-    parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
-    parser.add_argument("--strategy", metavar="NAME", required=True, help="the assignor's name on the wire")
+    parser.add_argument("file", metavar="FILE", help="file with the group; - for standard input")
+    parser.add_argument(
+        "--strategy", metavar="NAME", required=True, help="the assignor's protocol name, as members send it"
+    )
     parser.add_argument(
         "--config",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of the strategy, for all members without a value of their own; repeatable",
+        help="assignor setting for members that do not set it themselves; repeatable",
     )
     parser.add_argument(
         "--protocol",
         choices=[RebalanceProtocol.EAGER.value, RebalanceProtocol.COOPERATIVE.value],
-        help="the form of the strategy (default: eager if it has that form)",
+        help="the assignor's rebalance protocol (default: eager if it has an eager form)",
     )
     parser.add_argument(
         "--ndjson",
         action="store_true",
-        help='one group per line, one result per line; "id" is echoed, an invalid line gives {"error": ...} and exit 1',
+        help='read one group per line and print one result per line, with the same "id"; an invalid line yields '
+        '{"error": ...} and exit code 1',
     )
     add_output_flag(parser, "table", csv_rows="partition of a member", default="json")
     parser.set_defaults(run=run)

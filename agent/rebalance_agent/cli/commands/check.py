@@ -27,7 +27,7 @@ __all__ = ["add_parser", "run"]
 DESCRIPTION = """\
 Checks the requirements of the observer, a sidecar or a gateway, with the same settings: files, the address to listen
 on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each permission. For a gateway it
-also checks the ports, and whether the rules can apply to the present groups. It changes nothing: it creates no topic,
+also checks the ports, and whether the rules can apply to the current groups. It changes nothing: it creates no topic,
 writes no record and joins no group.
 
 For each missing permission it shows what the agent cannot do without it, and the command that grants it. Run it where
@@ -47,11 +47,11 @@ examples:
   rebalance-agent check --config observer.yaml --json | jq -r '.checks[] | select(.fix) | .fix'
   rebalance-agent check --config observer.yaml --acl-script > acls.sh
 
-a row is one of
-  ok       it was tried, and it works
-  missing  a permission: the agent runs without it, in the named degraded mode
-  failed   it was tried, and it does not work
-  skipped  it is not needed, or it cannot be checked now
+result of each check:
+  ok       tested, and it works
+  missing  the permission is missing: the agent runs without it, in the named degraded mode
+  failed   tested, and it does not work
+  skipped  not needed, or cannot be tested now
 
 Exit code 0 if all requirements are met, 1 if something is missing or failed, 2 if no server can be reached or a
 setting is wrong. Precedence of settings: flags, environment, file, defaults.
@@ -76,10 +76,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_output_flag(parser, "table", csv_rows="requirement", json_help="short for --output json: one object at the end")
     parser.add_argument(
-        "--acl-script", action="store_true", help="print a shell script that grants all permissions, and check nothing"
+        "--acl-script", action="store_true", help="only print a shell script that grants all permissions"
     )
     parser.add_argument(
-        "--principal", metavar="TYPE:NAME", help="for --acl-script, if only brokers know it, such as User:CN=agent"
+        "--principal",
+        metavar="TYPE:NAME",
+        help="the agent's principal, such as User:CN=agent; for --acl-script, if only the brokers know it",
     )
     parser.set_defaults(run=run, parser=parser)
 
@@ -130,7 +132,7 @@ def _written(checked: Mapping[str, Any], form: str) -> str:
 def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | None:
     model = ROLES[args.role]
     if args.principal and not args.acl_script:
-        args.parser.error("--principal is for --acl-script: checks run as the principal of the login")
+        args.parser.error("--principal requires --acl-script: checks run as the principal of the login")
     for other in ROLES.values():
         for name in other.model_fields.keys() - model.model_fields.keys():
             if getattr(args, name) is not None:

@@ -14,8 +14,8 @@ from rebalance_agent.cli.completion.shell_scripts import SCRIPTS
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Prints a script that makes a shell complete commands, flags and values. It contains the commands of this version, and
-the flags of those whose packages are installed: print it again after an upgrade.
+Prints a script that makes a shell complete commands, flags and values. It contains all commands of this version, but
+only the flags of commands whose packages are installed. Print it again after an upgrade.
 """
 
 EXAMPLES = """\

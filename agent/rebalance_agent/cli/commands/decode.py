@@ -31,17 +31,17 @@ KINDS = (*dict.fromkeys(table.kind for table in RECORDS.values()), "unknown")
 """The kinds of records, in the order of their key versions."""
 
 _DESCRIPTION = """\
-Prints records of __consumer_offsets as JSON, one object per record: those that a cluster still has, or those of a file.
+Prints records of __consumer_offsets as JSON, one object per record. It reads a cluster's remaining records, or a file.
 
-Input without a cluster, one JSON object per line (base64 of the record's bytes; a value of null is a tombstone):
+Input from a file, one JSON object per line (base64 of the record's bytes; a value of null is a tombstone):
 
   {"key": "<base64>", "value": "<base64>" | null, "timestamp": 1700000000000}
 
-Output, one object per record and in the same order, fields under Kafka's own names in snake case:
+Output, one object per record in the same order; fields have Kafka's names in snake case:
 
   kind              offset_commit, group_metadata (a classic group), consumer_group_..., share_group_...,
                     streams_group_...; "unknown" for a key version that this release does not know
-  key_version, value_version, group, record_timestamp (epoch milliseconds); of a cluster also record_partition
+  key_version, value_version, group, record_timestamp (epoch milliseconds); from a cluster also record_partition
                     and record_offset, the position in __consumer_offsets
   then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
   members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}
@@ -52,16 +52,16 @@ Output, one object per record and in the same order, fields under Kafka's own na
   tombstone: true          the value is null (value_version is null, too)
   unknown: true            the value has a version that this release does not know
   unknown_tags: n          n tagged fields were skipped (omitted if 0)
-  error: "line n: ..."     the line is not such JSON, or the bytes are malformed; the others are decoded
+  error: "line n: ..."     the line does not have this form, or the bytes are malformed; other lines are decoded
 
 Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [numbers]}. Blank lines are skipped.
 """
 
 _EPILOG = f"""\
 exit codes:
-  0  every record is known, or of an unknown version
-  1  a record had an error, which is printed in its place; or there is no record of the group (without --since); or no
-     broker answers, or the topic cannot be read
+  0  no errors (unknown versions are not errors)
+  1  a record had an error, which is printed in its place; or the group has no records (without --since); or no broker
+     responds, or the topic cannot be read
   2  a flag is wrong, or the file cannot be read
 
 limits: a line of at most {LINE_BYTES_MAX} bytes.
@@ -78,9 +78,9 @@ def add_parser(subparsers: Commands) -> None:
     """Add ``decode`` to the commands."""
     parser = add_command(subparsers, "decode", "print records of __consumer_offsets as JSON", _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "file", nargs="?", metavar="FILE", help="NDJSON of records; - (the default without a cluster) is standard input"
+        "file", nargs="?", metavar="FILE", help="records as NDJSON; - (the default without a cluster) is standard input"
     )
-    cluster = add_cluster_flags(parser, "read the topic of a cluster (needs the packages of the extra agent)")
+    cluster = add_cluster_flags(parser, "read the topic of a cluster (requires the packages of the extra `agent`)")
     cluster.add_argument("--group", type=not_empty, metavar="GROUP", help="only the records of this group")
     cluster.add_argument(
         "--since", type=moment_ms, metavar="TIME", help="only records since this time: ISO 8601, or epoch milliseconds"
@@ -92,9 +92,9 @@ def add_parser(subparsers: Commands) -> None:
         action="append",
         help="only records of this kind, such as group_metadata; repeatable",
     )
-    cluster.add_argument("--follow", action="store_true", help="continue with new records until Ctrl-C")
+    cluster.add_argument("--follow", action="store_true", help="wait for new records until Ctrl-C")
     cluster.add_argument(
-        "--raw", action="store_true", help="the bytes in base64, the form that this command and `verify` read"
+        "--raw", action="store_true", help="print the bytes in base64, in the form that this command and `verify` read"
     )
     add_output_flag(parser, "table", csv_rows="record, without nested fields", default="json")
     parser.set_defaults(run=run)
@@ -125,7 +125,7 @@ def _without_records(args: argparse.Namespace) -> str:
     settings = importlib.import_module("rebalance_agent.cli.inputs.cluster_settings")
     since = " from then on" if args.since is not None else ""
     return (
-        f"there is no record of the group {args.group!r}{since}"
+        f"the group {args.group!r} has no records{since}"
         f"{settings.similar_group(settings.cluster_settings(args)[1], args.group)}"
     )
 
@@ -155,7 +155,10 @@ def _of_file(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if args.group is not None or args.since is not None or args.follow or args.raw:
         raise InvalidInputError("--bootstrap-servers", "is missing: --group, --since, --follow and --raw need it")
     if args.file is None and sys.stdin.isatty():
-        print("rebalance-agent decode: reads records from standard input; --help shows their form", file=sys.stderr)
+        print(
+            "rebalance-agent decode: waiting for records on standard input; --help describes their form",
+            file=sys.stderr,
+        )
     with open_input(args.file or "-") as file:
         for number, line in enumerate(bounded_lines(file, LINE_BYTES_MAX), 1):
             if line.isspace() and len(line) <= LINE_BYTES_MAX:

@@ -34,7 +34,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=number(0, SECONDS_MAX, f"a number between 0 and {SECONDS_MAX:.0f}"),
         default=Options().seconds,
         metavar="N",
-        help="length of the run after Kafka is ready; a long one repeats steps; 0: until Ctrl-C (default %(default)g)",
+        help="length of the run after Kafka is ready; a long run repeats steps; 0: run until Ctrl-C (default "
+        "%(default)g)",
     )
     parser.add_argument("--headless", action="store_true", help="plain lines instead of the live view")
     parser.add_argument(

@@ -47,7 +47,7 @@ examples:
   rebalance-agent explain orders --since 2026-05-04T09:00:00Z --bootstrap-servers localhost:9092
   rebalance-agent explain orders --json | jq '.rebalances[].rebalance.stall'
 
-An agent remembers the rebalances since its start. Without an agent, the command reads the topic rebalance-events if it
+An agent has a group's rebalances since its start. Without an agent, the command reads the topic rebalance-events if it
 exists, and otherwise __consumer_offsets; the first line names the source.
 
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
@@ -94,13 +94,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--last",
         type=whole_number(1, LAST_MAX),
         metavar="N",
-        help=f"how many rebalances (default {LAST_DEFAULT}, with --since all)",
+        help=f"number of rebalances (default {LAST_DEFAULT}; with --since: all)",
     )
     parser.add_argument(
-        "--since", type=moment_ms, metavar="TIME", help="only those since this time: ISO 8601, or epoch milliseconds"
+        "--since",
+        type=moment_ms,
+        metavar="TIME",
+        help="only rebalances since this time: ISO 8601, or epoch milliseconds",
     )
     add_output_flag(
-        parser, "text", csv_rows="rebalance", json_help="short for --output json: the same with the complete events"
+        parser, "text", csv_rows="rebalance", json_help="short for --output json, which includes the complete events"
     )
     add_host_flag(parser)
     add_access_flags(parser)
@@ -126,8 +129,8 @@ def run(options: argparse.Namespace) -> int:
     if not past.details and past.now:
         generation = past.now.summary.generation
         if generation and not _unsettled(past.now):
-            print(f"The group has been at generation {generation:,} since before the agent's start.")
-        print("With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.")
+            print(f"The group is at generation {generation:,}, but the agent has not reported how it got there.")
+        print("To explain earlier rebalances, use --bootstrap-servers HOST:PORT.")
     for text in texts:
         print(f"\n{text}")
     return 0

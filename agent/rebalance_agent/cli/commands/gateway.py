@@ -24,13 +24,13 @@ from rebalance_agent.tracking.observations import DescribedGroup
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Runs beside consumers of any language and gives their groups an assignor of this library, without a change of their
-code: they connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
+Runs beside consumers in any language and gives their groups an assignor of this library, without code changes: the
+consumers connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
 
-Every broker gets a port of its own on this machine (29400 plus its node id), and the gateway replaces brokers'
-addresses in responses with these. Otherwise it changes only JoinGroup and SyncGroup of the groups in `gateway_groups`;
-it does not read records. It reports its clients' rebalances as members' events, with exact times. It is also a sidecar:
-see `rebalance-agent sidecar --help`.
+Each broker gets its own port on this machine (29400 plus its node id), and the gateway replaces the brokers' addresses
+in responses with these ports. Apart from that, it changes only JoinGroup and SyncGroup of the groups in
+`gateway_groups`; it does not read records. It reports its clients' rebalances as members' events, with exact times. It
+is also a sidecar: see `rebalance-agent sidecar --help`.
 """
 
 EXAMPLES = """\
@@ -48,11 +48,11 @@ without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in t
 their own credentials; sasl.* are only for publishing events. If the gateway has no login of its own, set
 --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
-On SIGTERM or Ctrl-C it serves until its clients have disconnected, at most gateway_drain_seconds; the same signal again
-ends it at once.
+After SIGTERM or Ctrl-C it continues to serve until its clients have disconnected, for at most gateway_drain_seconds; a
+second signal ends it at once.
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
-apply to the present group, or the brokers do not answer; 0 for a group that does not exist yet.
+apply to the group as it is now, or the brokers do not respond; 0 for a group that does not exist yet.
 """
 
 
@@ -60,8 +60,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its flags."""
     parser = add_agent_parser(subparsers, "gateway", GatewaySettings, DESCRIPTION, EXAMPLES)
     text = (
-        "print what would be rewritten for GROUP, its present state, and what seats would have spared in its recorded "
-        "past; change nothing, and exit"
+        "print what the gateway would rewrite for GROUP, the group's current state, and which of its recorded "
+        "rebalances seats would have avoided; then exit, without changing anything"
     )
     parser.add_argument("--explain", type=not_empty, metavar="GROUP", help=text)
     parser.set_defaults(run=run)
@@ -105,7 +105,7 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
-        return f"The rebalances that it would have spared are unknown: {error}"
+        return f"How many rebalances it would have avoided is unknown: {error}"
     found = past_seats(history_of(past.events), rule, settings.gateway_admission_seconds)
     return past_text(found, past.source)
 

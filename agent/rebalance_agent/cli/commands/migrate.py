@@ -25,18 +25,18 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Shows whether a group can change from the classic protocol to the consumer protocol (KIP-848) while it runs: what
-blocks it, with the exact setting to change, what is different afterwards, and what the brokers would have assigned in
-its recorded rebalances. With --watch it follows the change, member by member: go, wait or no-go.
+Shows whether a group can migrate from the classic protocol to the consumer protocol (KIP-848) while it runs: what
+blocks the migration, with the exact setting to change, what is different afterwards, and what the brokers would have
+assigned in its recorded rebalances. With --watch it follows the migration, member by member: go, wait or no-go.
 
 It changes nothing: it joins no group and sets no setting. Start the new members yourself.
 """
 
 EPILOG = """\
-a finding is one of
-  blocks   the broker refuses the first new member while the group has members
-  changes  the change works, and something is different afterwards
-  unknown  it cannot be seen from here
+kinds of findings:
+  blocks   the broker rejects the first new member while the group has members
+  changes  the migration works, but something is different afterwards
+  unknown  this command cannot see whether the requirement is met
 
 examples:
   rebalance-agent migrate orders --bootstrap-servers localhost:9092
@@ -46,14 +46,14 @@ examples:
 
 It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
-exit codes: 0 the group can change or has changed, 1 it cannot, or that is not known, or the group is unknown, 2 wrong
+exit codes: 0 the group can migrate or has migrated, 1 it cannot, or this is unknown, or there is no such group, 2 wrong
 usage, or no response
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    text = "whether a group can change to the consumer protocol (KIP-848), and how far it is"
+    text = "show whether a group can migrate to the consumer protocol (KIP-848), and the progress of the migration"
     parser = add_command(subparsers, "migrate", text, DESCRIPTION, EPILOG)
     parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
@@ -64,9 +64,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="REGEX",
         action="append",
         default=[],
-        help="a topic pattern of the new members, which brokers match by RE2; records do not have it; repeatable",
+        help="topic pattern that the new members will use; it is checked against RE2, the brokers' syntax; repeatable",
     )
-    parser.add_argument("--watch", action="store_true", help="follow the change until all members have changed")
+    parser.add_argument("--watch", action="store_true", help="follow the migration until all members have migrated")
     add_output_flag(parser, "text", json_help="short for --output json; with --watch one line per step")
     add_cluster_flags(parser, "the cluster")
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     quiet_logs()
     wishes = MigrationWishes(options.assignor, options.pattern)
     if options.assignor == "":
-        raise InvalidInputError("--assignor", "is empty; leave it out for the brokers' first one")
+        raise InvalidInputError("--assignor", "must not be empty; omit it to use the brokers' first assignor")
     inputs = read_inputs(options)
     if options.watch:
         return _watched(options, inputs, wishes)

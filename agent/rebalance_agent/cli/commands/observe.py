@@ -15,8 +15,8 @@ Watches the consumer groups of one Kafka cluster and exports the cost of their r
 
 It tails __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups), asks the brokers
 every 200 ms which groups are rebalancing, and reads the sidecars' reports about their members. It serves /metrics,
-publishes one event per generation to the topic rebalance-events, and logs one line per rebalance. It creates that topic
-and rebalance-agent-state, which has its snapshots; with --read-only it creates no topic and writes no record.
+publishes one event per generation to the topic rebalance-events, and logs one line per rebalance. It creates that
+topic, and rebalance-agent-state for its snapshots; with --read-only it creates no topic and writes no record.
 """
 
 EXAMPLES = """\
@@ -32,9 +32,9 @@ examples:
   curl -s localhost:29308/metrics | grep kafka_rebalance_
   curl -s localhost:29308/readyz
 
-permissions it uses: Read on Topic '__consumer_offsets' (without it groups are only described: source="admin"); Describe
+permissions it uses: Read on Topic '__consumer_offsets' (without it classic groups are only polled); Describe
 on Group '*' and Topic '*'; Read, Write and, if they are missing, Create on its own topics. `rebalance-agent check`
-tests each permission, and prints the command that grants missing ones.
+tests each permission, and prints the commands that grant missing permissions.
 
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later.

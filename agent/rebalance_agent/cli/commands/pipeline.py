@@ -12,7 +12,7 @@ from rebalance_agent.visible_names import did_you_mean
 __all__ = ["STAGES", "add_parser", "run"]
 
 STAGES = {
-    "ingest": "read published events from Kafka or files into the table of events",
+    "ingest": "read published events from Kafka or files into the events table",
     "backfill": "read the remaining records of __consumer_offsets, from before the agent ran, into the same table",
     "aggregate": "compute generations, members, hours and baselines from the events, and check them",
     "whatif": "replay every group's history with every strategy, and write recommendations",
@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     stages = "".join(f"  {name:<{width}}  {text}\n" for name, text in STAGES.items())
     parser = subparsers.add_parser(
         "pipeline",
-        help="analyse the history of a fleet's rebalances on Spark",
+        help="analyse the rebalance history of all groups with Spark",
         usage="%(prog)s STAGE [...]",
         description=DESCRIPTION,
         epilog=EPILOG.format(stages=stages),

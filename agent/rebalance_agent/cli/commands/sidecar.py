@@ -32,11 +32,11 @@ examples:
   curl -s localhost:29308/metrics | grep kafka_rebalance_member_
 
 permissions it uses: Write on the events topic, and Create on it if it does not exist. `rebalance-agent check --role
-sidecar` tests them, and prints the command that grants missing permissions.
+sidecar` tests them, and prints the commands that grant missing permissions.
 
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. --stay is for a pod whose other
-containers wait for it: if it cannot start, it waits for a signal, and then exits with 2.
+containers wait for the sidecar: if it cannot start, it waits for a signal, and then exits with code 2.
 """
 
 CANNOT_BEGIN = 2
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     with stop_on_signals(stop):
         code = run_agent("sidecar", GatewaySettings, args, _role, _restarts)
         if code == CANNOT_BEGIN:
-            print("rebalance-agent sidecar: idle until it is stopped (--stay)", file=sys.stderr, flush=True)
+            print("rebalance-agent sidecar: waiting for a signal to exit (--stay)", file=sys.stderr, flush=True)
             stop.wait()
     return code
 

@@ -18,8 +18,8 @@ COLUMNS = ("name", "protocol", "promise", "package", "problem")
 """Columns of CSV."""
 
 DESCRIPTION = """\
-Lists the assignors by their names on the wire, with their guarantees and settings, and those of other packages: one
-that cannot be used is listed with the reason. `rebalance-agent assign` tries one on a group.
+Lists the assignors by their protocol names, with their guarantees and settings. Assignors of other packages are
+included; if one cannot be used, the list has the reason. `rebalance-agent assign` tries one on a group.
 """
 
 EPILOG = """\

@@ -24,7 +24,7 @@ with the records. With --tables it checks the pipeline's tables instead: each ge
 and moves agree with the records, and hours are the sums of these rows. With --lifetime it also compares an observer's
 counters with the sums of the events that it published.
 
-It shares no code with the observer except for reading records and events. It only reads, and joins no group.
+Except for reading records and events, it shares no code with the observer. It only reads, and joins no group.
 """
 
 EXAMPLES = """\
@@ -36,9 +36,9 @@ examples:
   rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
   rebalance-agent verify --records offsets.ndjson.gz --events events.ndjson
 
-Rebalances before --since need no event; the default is the time of the first remaining event. Compacted records
-cannot be compared: the summary counts what remains unknown. Tables must be complete up to their newest event, and
-`generations` up to the last run of `pipeline aggregate`.
+Rebalances before --since need no event; the default is the time of the first remaining event. Where records were
+compacted away, events cannot be compared: the summary counts these. Tables must be complete up to their newest event,
+and `generations` up to the last run of `pipeline aggregate`.
 
 exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, no response, or nothing to
 compare (without --allow-empty)
@@ -55,7 +55,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     cluster = add_cluster_flags(parser, "a cluster")
     cluster.add_argument("--events-topic", metavar="TOPIC", help="topic of the events (default: as `observe`)")
     files = parser.add_argument_group("files, plain or .gz")
-    files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` reads them")
+    files.add_argument(
+        "--records", metavar="FILE", help="records in the form that `decode` reads, instead of a cluster's records"
+    )
     files.add_argument(
         "--events",
         metavar="FILE",
@@ -79,7 +81,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     tables.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     what = parser.add_argument_group("what is compared")
-    what.add_argument("--groups", metavar="PATTERN", help="whole names of groups (default: as `observe` shows them)")
+    what.add_argument(
+        "--groups",
+        metavar="PATTERN",
+        help="regular expression for whole group names (default: the groups that `observe` shows)",
+    )
     what.add_argument("--since", type=moment_ms, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
     what.add_argument(
         "--grace-seconds",
@@ -89,11 +95,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="how long after its record an event may be published",
     )
     what.add_argument(
-        "--complete", action="store_true", help="the topic was never compacted: missing offsets are transaction markers"
+        "--complete",
+        action="store_true",
+        help="assume that the topic was never compacted, so that missing offsets are transaction markers",
     )
-    what.add_argument(
-        "--allow-empty", action="store_true", help="do not fail if there is no group in records and events"
-    )
+    what.add_argument("--allow-empty", action="store_true", help="do not fail if records and events contain no group")
     add_output_flag(parser, "text", json_help="short for --output json: one object")
     parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 

@@ -37,8 +37,8 @@ rebalances, members and moves.
 """
 
 EXAMPLES = """\
-keys: / filter (a part of the name, or a pattern such as orders-*), s next order, r reverse the order, Enter one group,
-Escape back, q quit
+keys: / filter (part of a name, or a pattern such as orders-*), s sort by the next column, r reverse the order, Enter
+show one group, Escape go back, q quit
 
 examples:
   rebalance-agent watch
@@ -65,11 +65,14 @@ SETTLE_SECONDS_MAX = 30.0
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    parser = add_command(subparsers, "watch", "live table of groups and their rebalances", DESCRIPTION, EXAMPLES)
+    parser = add_command(subparsers, "watch", "show groups and their rebalances, live", DESCRIPTION, EXAMPLES)
     parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="part of a name, or a pattern")
     parser.add_argument("--once", action="store_true", help="print the table once as plain text")
     add_output_flag(
-        parser, "table", csv_rows="group", json_help="short for --output json; once, as all forms but the table"
+        parser,
+        "table",
+        csv_rows="group",
+        json_help="short for --output json; like all forms except table, it is printed once",
     )
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")
@@ -107,7 +110,7 @@ def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.
     answer = groups.groups(GroupQuery(limit=LIMIT_MAX))
     missing = direct.missing() if direct else ""
     if missing or not complete:
-        print(f"rebalance-agent watch: data is incomplete: {missing or 'there is more'}", file=sys.stderr)
+        print(f"rebalance-agent watch: data is incomplete: {missing or 'more records are being read'}", file=sys.stderr)
     rows = matching(group_rows(answer, options.sort), options.filter)
     print(groups_text(rows) if options.output == "table" else _written(answer, rows, options.output))
     if not rows:

@@ -35,20 +35,20 @@ DESCRIPTION = """\
 Replays a group's recorded rebalances with every assignor of the library, or with some of them. One sentence names a
 better assignor and what it would have saved, or states that there is no better one.
 
-Each assignor gets the members' subscriptions of that time, and its own assignment from the rebalance before. The eager
-and the cooperative form of an assignor move the same partitions; they differ in how long partitions are stalled.
+In each rebalance, an assignor gets the members' subscriptions at that time, and its own assignment of the previous
+rebalance. The eager and the cooperative form of an assignor move the same partitions; only the stalls differ.
 """
 
 EPILOG = """\
 columns:
   SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
-           rebalances, 1 is best; WORST is the worst rebalance
-  ONE HOST the share of topics that are wholly on one host although others could own partitions (the mean; 0 % where
-           chance explains it); ANEW is the number of such topics if all members stopped and started again, so that
-           none owned a partition. Both only if members are on several hosts
-  MOVED    partitions that moved from one member to another; EXCESS is the number of moves that the balance did not need
-  STALLED  partition-seconds without a consumer: predicted from when each member stopped and joined, and measured in the
-           recorded line
+           rebalances, 1 is best; WORST is the highest value of one rebalance
+  ONE HOST share of topics with all their partitions on one host although other hosts could own some (the mean; 0 %
+           where a random distribution could explain it); RESTART is the number of such topics if all members stopped
+           and started again, so that no member owned a partition. Both only if members are on several hosts
+  MOVED    partitions that moved from one member to another; EXCESS: moves that were not needed for the same balance
+  STALLED  partition-seconds without a consumer: measured in the recorded line, and otherwise predicted from when each
+           member stopped and joined
 
 examples:
   rebalance-agent whatif orders
@@ -56,8 +56,8 @@ examples:
   rebalance-agent whatif orders --bootstrap-servers localhost:9092 --protocol cooperative
   rebalance-agent whatif orders --events rebalance-events.ndjson.gz --json | jq -r .recommendation.sentence
 
-An agent remembers a group's last rebalances since its start. A cluster's topic rebalance-events or a file of events
-can contain more.
+An agent has a group's last rebalances since its start. A cluster's topic rebalance-events, or a file of events, can
+contain more.
 
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """
@@ -65,7 +65,7 @@ exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    text = "compares a group's recorded rebalances with those of other assignors"
+    text = "show what a group's rebalances would have cost with other assignors"
     parser = add_command(subparsers, "whatif", text, DESCRIPTION, EPILOG)
     parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
@@ -84,7 +84,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="an assignor's setting for all members; repeatable",
+        help="assignor setting for all members; repeatable",
     )
     add_host_flag(parser)
     parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object per line (.gz: compressed)")

@@ -27,6 +27,8 @@ ANSWER_TIMEOUT_S = 10.0
 ERROR_BYTES_MAX = 4_096
 """Bytes of an error's body that are read."""
 
+OTHERS = "--url selects another agent, --bootstrap-servers reads a cluster directly"
+
 _Value = TypeVar("_Value")
 
 
@@ -106,10 +108,9 @@ class AgentApi:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             reason = getattr(reason, "strerror", None) or reason
-            others = "--url sets another agent, --bootstrap-servers reads a cluster directly"
-            raise AgentError(f"no agent answers at {self.address}: {reason} ({others})") from None
+            raise AgentError(f"no agent responds at {self.address}: {reason} ({OTHERS})") from None
         if len(body) > ANSWER_BYTES_MAX:
-            raise AgentError(f"{self.address} answers with more than {ANSWER_BYTES_MAX} bytes")
+            raise AgentError(f"the response of {self.address} has more than {ANSWER_BYTES_MAX} bytes")
         try:
             return value_from_json(kind, json_object(body))
         except InvalidInputError as error:
@@ -125,7 +126,9 @@ class AgentApi:
         has_text = isinstance(answer, Mapping) and isinstance(answer.get("error"), str)
         text = str(answer["error"]) if has_text else str(error.reason)
         if error.code == http.HTTPStatus.NOT_FOUND and "/api/v1/groups" in text:
-            return NotKnownError(text)
+            return NotKnownError(f"{self.address}: {text}")
+        if error.code == http.HTTPStatus.NOT_FOUND:
+            return AgentError(f"{self.address} has no list of groups, so it is no observer (404: {text}); {OTHERS}")
         if error.code == http.HTTPStatus.UNAUTHORIZED:
             text += "; give one with --token-file"
         return AgentError(f"{self.address} rejects the request ({error.code}): {text}")

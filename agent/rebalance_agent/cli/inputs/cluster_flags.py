@@ -16,10 +16,12 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
         "--kafka",
         metavar="KEY=VALUE",
         action="append",
-        help="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file; repeatable",
+        help="Kafka client property by librdkafka's name; KEY.file=PATH reads the value from a file; repeatable",
     )
-    cluster.add_argument("--kafka-config", metavar="FILE", help="client.properties of a Java client, with its login")
-    cluster.add_argument("--config", metavar="FILE", help="settings as `observe` takes them")
+    cluster.add_argument(
+        "--kafka-config", metavar="FILE", help="client.properties of a Java client: its servers, TLS and login are used"
+    )
+    cluster.add_argument("--config", metavar="FILE", help="settings file of `observe`")
     return cluster
 
 

@@ -117,7 +117,9 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
     except NotKnownError as error:
         names = [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups]
         meant = did_you_mean(group, names)
-        raise NotKnownError(f"there is no group {group[:300]!r} here{meant}" if meant else str(error)) from None
+        # The similar name takes the place of the last part, which names the command that lists the groups.
+        unknown, _, rest = str(error).rpartition("; ")
+        raise NotKnownError(f"{unknown or rest}{meant}" if meant else str(error)) from None
 
 
 def past_in_cluster(options: argparse.Namespace) -> GroupPast:

@@ -55,7 +55,7 @@ def parse_json(text: bytes) -> object:
     except json.JSONDecodeError as error:
         raise InvalidInputError("", f"not JSON: {error.msg} at line {error.lineno} column {error.colno}") from None
     except RecursionError:
-        raise InvalidInputError("", "not JSON of a group: nested too deeply") from None
+        raise InvalidInputError("", "nested too deeply for a group") from None
     except ValueError:
         raise InvalidInputError("", "not JSON: a number has too many digits") from None
 

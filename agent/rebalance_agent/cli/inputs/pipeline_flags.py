@@ -50,9 +50,9 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
     )
-    parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="count what would be read and written, without writing")
     add_output_flag(parser, "table", csv_rows="run", default="json")
-    spark = parser.add_argument_group("Spark (under spark-submit, its own settings apply)")
+    spark = parser.add_argument_group("Spark (under spark-submit, only --spark applies)")
     spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
     spark.add_argument(
         "--driver-memory", type=_size, default="2g", metavar="SIZE", help="memory of a local Spark (default 2g)"
@@ -75,7 +75,7 @@ def _size(text: str) -> str:
 
 def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of a Kafka cluster, as for `observe`."""
-    add_cluster_flags(parser, "Kafka (flags, else the environment, else the file, as `observe` takes them)")
+    add_cluster_flags(parser, "Kafka (flags, environment variables and file as for `observe`)")
 
 
 def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:

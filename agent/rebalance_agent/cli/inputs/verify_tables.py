@@ -105,7 +105,7 @@ def _cluster(tables: DeltaTables, cluster_id: str | None, folder: str) -> str:
         return str(present[0])
     if cluster_id in present:
         return str(cluster_id)
-    actual = f"its events are of {', '.join(present)}" if present else "it has no events"
+    actual = f"the table has events of {', '.join(present)}" if present else "the table has no events"
     required = (
         "of only one cluster, or of the cluster of --bootstrap-servers" if cluster_id is None else f"of {cluster_id}"
     )

@@ -54,7 +54,7 @@ def _from_agent(groups: GroupSource, group: str) -> GroupPast:
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
     if not events:
         text = f"no rebalance of {group!r} is known from the agent's observations since its start"
-        raise NotKnownError(f"{text}; with --bootstrap-servers HOST:PORT, earlier ones are read")
+        raise NotKnownError(f"{text}; to read earlier ones, use --bootstrap-servers HOST:PORT")
     return GroupPast(events, "the agent's observations since its start", known=True)
 
 
@@ -73,7 +73,7 @@ def _from_file(name: str, group: str) -> GroupPast:
     clusters = sorted({event.cluster_id for event in events if isinstance(event, GenerationEvent)})
     if len(clusters) > 1:
         text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
-        raise InvalidInputError("--events", f"{text}: keep only one of them")
+        raise InvalidInputError("--events", f"{text}: keep only the events of one cluster")
     return GroupPast(events, name, known=True)
 
 
@@ -87,5 +87,7 @@ def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
     values: Iterator[tuple[int, Event | None]] = values_of(name, stream, LINE_BYTES_MAX, parsed)
     for count, event in enumerate(event for _, event in values if event):
         if count == EVENTS_MAX:
-            raise InvalidInputError("--events", f"{name} has more than {EVENTS_MAX} events of {group}: shorten it")
+            raise InvalidInputError(
+                "--events", f"{name} has more than {EVENTS_MAX} events of {group}: use a shorter file"
+            )
         yield event

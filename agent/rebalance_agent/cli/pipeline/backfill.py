@@ -38,7 +38,7 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "facts_in", "print_gaps", "print_ranges", "run"]
 
 DESCRIPTION = """\
-Reads the present records of __consumer_offsets, decodes them as the observer does, and adds the events of the
+Reads the remaining records of __consumer_offsets, decodes them as the observer does, and adds the events of the
 generations that compaction has left to the table `events`, with the ids that an observer gives them. It never replaces
 an observer's event: only an observer knows when a rebalance began and what members reported.
 

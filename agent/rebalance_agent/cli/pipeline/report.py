@@ -69,7 +69,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--details",
         type=whole_number(0, DETAILS_MAX),
         metavar="N",
-        help=f"how many of the worst groups get pictures (default {DETAILS}, at most {DETAILS_MAX})",
+        help=f"number of groups with charts of their own, those with the most stall (default {DETAILS}, at most "
+        f"{DETAILS_MAX})",
     )
     add_weekly_flags(parser)
     parser.set_defaults(run=run)

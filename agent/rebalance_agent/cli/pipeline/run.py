@@ -40,7 +40,7 @@ The output ends with the result:
   events       rows of the table, each event once       generations   rows of that table
   rejected     rows of events_rejected                  groups        that have generations
   broken       expectations that do not hold            seconds       of the whole run
-  fidelity     moves and skew: the share of the checked recorded decisions that a replay repeats
+  fidelity     moves and skew: the share of the checked recorded decisions that a replay reproduces
 
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """

@@ -28,31 +28,34 @@ def add_weekly_flags(parser: argparse.ArgumentParser) -> None:
     """Add ``--weekly`` and the flags that belong to it."""
     weekly = parser.add_argument_group("The weekly page")
     weekly.add_argument(
-        "--weekly", action="store_true", help="compare a week with the week before: page, text and CSV files"
+        "--weekly",
+        action="store_true",
+        help="compare a week with the week before, and write a page, a text and CSV files",
     )
     weekly.add_argument(
         "--until",
         type=_last_day,
         metavar="DAY",
-        help="the last whole week (Monday to Sunday, UTC) that ended by the end of this day, such as 2026-06-14; "
-        "default: the last one that has ended",
+        help="report the last complete week (Monday to Sunday, UTC) up to and including this day, such as 2026-06-14; "
+        "default: the last complete week",
     )
     weekly.add_argument(
         "--slo",
         type=number(0, 0.999999, "a share from 0 to 0.999999, such as 0.995"),
         metavar="SHARE",
-        help=f"objective of availability, from which the stall budget follows (default {SLO})",
+        help=f"availability objective, which determines the stall budget (default {SLO})",
     )
     weekly.add_argument(
         "--team-rule",
         metavar="REGEX",
-        help="a regular expression for the name of a consumer group; what its group in parentheses matches is the team "
-        f"(default {TEAM_RULE}, the name up to the first - or .)",
+        help="regular expression that finds the team in the name of a consumer group: its capture group matches the "
+        f"team (default {TEAM_RULE}, the name up to the first - or .)",
     )
     weekly.add_argument(
         "--member-cost",
         metavar="AMOUNT",
-        help="cost of one member an hour, such as 0.12EUR: members without a partition are shown as money, not hours",
+        help="cost of one member per hour, such as 0.12EUR; members without a partition are then shown in money "
+        "instead of hours",
     )
 
 
@@ -70,7 +73,7 @@ def week_settings(options: argparse.Namespace) -> WeekSettings:
         InvalidInputError: a flag does not fit, or is for the other report.
     """
     if options.details is not None:
-        raise InvalidInputError("--details", "is not for --weekly")
+        raise InvalidInputError("--details", "cannot be combined with --weekly")
     if PurePath(options.out).suffix in (".html", ".txt", ".csv"):
         raise InvalidInputError("--out", f"must be a folder with --weekly, which writes several files: {options.out}")
     return WeekSettings(

@@ -13,9 +13,9 @@ from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, j
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Replays every group's recorded generations with every strategy, each from its own last assignment, and predicts stalls.
-Writes the tables `whatif`, `fidelity` (whether a replay repeats the recorded decisions) and `recommendations`, and
-checks expectations about them, as `aggregate` does for the other tables.
+Replays every group's recorded generations with every strategy, each from its own previous assignment, and predicts
+stalls. Writes the tables `whatif`, `fidelity` (whether a replay reproduces the recorded decisions) and
+`recommendations`, and checks expectations about them, as `aggregate` does for the other tables.
 """
 
 EXAMPLES = """\

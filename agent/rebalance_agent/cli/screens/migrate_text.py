@@ -44,14 +44,14 @@ def _verdict(answer: MigrationReadiness) -> str:
     if answer.done:
         return "Nothing to do: all members use the consumer protocol (KIP-848)."
     if answer.online is None:
-        return wrapped("It is not known whether its members can change to the consumer protocol while it runs.")
+        return wrapped("It is not known whether its members can change to the consumer protocol while the group runs.")
     if not answer.online:
         return wrapped("No: its members cannot change to the consumer protocol (KIP-848) while the group runs.")
     change = "its members can change to the consumer protocol (KIP-848) one by one, while the group runs"
     if answer.none_able:
-        return wrapped(f"Yes for the brokers: {change}. But no member has a client that can.")
+        return wrapped(f"The brokers allow it: {change}. But no member has a client that supports it.")
     if answer.of(Verdict.UNKNOWN):
-        return wrapped(f"Yes, if what is unknown below is as it must be: {change}.")
+        return wrapped(f"Yes, if the unknown requirements below are met: {change}.")
     return wrapped(f"Yes: {change}.")
 
 
@@ -66,7 +66,7 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     number = len(answer.group.of(GroupType.CLASSIC))
     yield wrapped(
         "1. In the members' configuration set group.protocol=consumer, and remove partition.assignment.strategy, "
-        "session.timeout.ms and heartbeat.interval.ms, which clients refuse then.",
+        "session.timeout.ms and heartbeat.interval.ms, which clients reject with group.protocol=consumer.",
         "  ",
     )
     if number:
@@ -75,7 +75,8 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     else:
         yield "  2. Start the members."
     yield wrapped(
-        "The way back: restart the new members with the old configuration. Offsets stay the same in both directions.",
+        "To go back, restart the new members with the old configuration. Committed offsets are kept in both "
+        "directions.",
         "  ",
     )
 
@@ -100,7 +101,7 @@ def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[Bro
         wrapped(f"Not replayed: {outcome.assignor}: {outcome.refused}.") for outcome in outcomes if outcome.refused
     ]
     if longer := [outcome.assignor for outcome in outcomes if _stalls_longer(outcome.figures, recorded)]:
-        lines += ["", wrapped(f"With {' and '.join(longer)}, longer stalls are expected than were recorded.")]
+        lines += ["", wrapped(f"With {' and '.join(longer)}, stalls are expected to be longer than the recorded ones.")]
     return "\n".join(lines) + "\n"
 
 
@@ -132,7 +133,7 @@ def step_text(step: MigrationStep) -> str:
 
 def report_text(report: MigrationReport) -> str:
     """Return both periods as a table."""
-    periods = [("before", report.before), ("since the change", report.since)]
+    periods = [("before", report.before), ("since the migration", report.since)]
     rows = [_period(name, period) for name, period in periods if period is not None]
     table = table_text(("", "ASSIGNOR", "REBALANCES", "MOVED", "STALLED", "SKEW"), rows, right=range(2, 6))
     back = "\nThe group is classic again.\n" if report.back else ""

@@ -170,7 +170,7 @@ class GroupsScreen(Screen[None]):
 
     def _status(self, all_rows: Sequence[WatchRow], rows: Sequence[WatchRow]) -> Text:
         if self._error:
-            return Text(f"{printable(self._error)}; trying again", "bold red")
+            return Text(f"{printable(self._error)}; retrying", "bold red")
         if self._answer is None:
             return Text("connecting ...", "dim")
         line = f"{plural(len(all_rows), 'group')}, {sum(row.running for row in all_rows)} rebalancing"

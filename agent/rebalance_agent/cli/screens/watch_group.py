@@ -82,7 +82,7 @@ class GroupScreen(Screen[None]):
 
     def _fail(self, reason: str) -> None:
         """Show the error in the headline; the tables stay, and polling continues."""
-        self._head(f"{printable(reason)}; trying again", "bold red")
+        self._head(f"{printable(reason)}; retrying", "bold red")
 
     def _head(self, lines: str, style: str) -> None:
         text = Text(printable(self._group), "bold")

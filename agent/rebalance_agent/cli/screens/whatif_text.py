@@ -15,7 +15,7 @@ from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, ta
 
 __all__ = ["CSV_COLUMNS", "as_json", "csv_rows", "text"]
 
-_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "ONE HOST", "ANEW", "MOVED", "EXCESS", "STALLED")
+_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "ONE HOST", "RESTART", "MOVED", "EXCESS", "STALLED")
 CSV_COLUMNS = (
     *("strategy", "protocol", "recorded", "refused", "rebalances", "moved", "excess", "skew_mean", "skew_max"),
     *("imbalance_mean", "clustered_mean", "clustered_anew", *STALLS_FIELDS),
@@ -163,7 +163,7 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
         if line.checked:
-            repeated = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
+            repeated = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are reproduced exactly"
             yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
             yield wrapped(

@@ -70,7 +70,9 @@ class InstrumentedProxy(ConfluentHooks, _Delegating):
         super().__init__(consumer)
         known = group_and_instance(consumer.consumer_group_metadata())
         if known is None:
-            raise InvalidInputError("consumer", "does not show its group: this version of confluent-kafka is not known")
+            raise InvalidInputError(
+                "consumer", "does not expose its group: this version of confluent-kafka is not supported"
+            )
         group, instance_id = known
         self._instrumentation = Instrumentation(
             group=group, client_id=client_id, membership=lambda: membership_of(consumer, instance_id), **reporting

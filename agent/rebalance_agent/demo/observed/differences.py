@@ -97,7 +97,9 @@ def group_differences(event: GenerationEvent | None, gauges: GroupGauges, coordi
         ("protocol", protocol, coordinator.described_protocol),
         ("number of members on /metrics", gauges.members, len(coordinator.clients)),
     )
-    lines = [f"{what}: ours is {ours}, the coordinator's {theirs}" for what, ours, theirs in facts if ours != theirs]
+    lines = [
+        f"{what}: the observer has {ours}, the coordinator {theirs}" for what, ours, theirs in facts if ours != theirs
+    ]
     lines += _member_differences(clients, coordinator.clients)
     assignment = {member.member_id: member.assigned for member in members}
     lines += _assignment_differences(
@@ -110,19 +112,20 @@ def strategy_differences(assignor: str, coordinator: CoordinatorView) -> list[st
     """Return a line if the group does not run the scenario's ``assignor``, as without effective gateways."""
     if coordinator.protocol == assignor:
         return []
-    return [f"assignor: the story's is {assignor}, the coordinator's {coordinator.protocol}"]
+    return [f"assignor: the scenario has {assignor}, the coordinator {coordinator.protocol}"]
 
 
 def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     lines = [
-        f"member {theirs[member_id]} ({member_id}) is missing in ours"
+        f"member {theirs[member_id]} ({member_id}) is only in the coordinator's state"
         for member_id in sorted(theirs.keys() - ours.keys())
     ]
     lines += [
-        f"member {ours[member_id]} ({member_id}) is only in ours" for member_id in sorted(ours.keys() - theirs.keys())
+        f"member {ours[member_id]} ({member_id}) is only in the observer's state"
+        for member_id in sorted(ours.keys() - theirs.keys())
     ]
     lines += [
-        f"client id of {member_id}: ours is {ours[member_id]}, the coordinator's {theirs[member_id]}"
+        f"client id of {member_id}: the observer has {ours[member_id]}, the coordinator {theirs[member_id]}"
         for member_id in sorted(ours.keys() & theirs.keys())
         if ours[member_id] != theirs[member_id]
     ]
@@ -143,13 +146,13 @@ def _assignment_differences(
         # The gauge is the maximum of the members with one client id.
         counts_max[name] = max(counts_max[name], len(theirs))
         if ours - theirs:
-            lines.append(f"partitions of {name} that only ours has: {_text(ours - theirs)}")
+            lines.append(f"partitions of {name} that only the observer has: {_text(ours - theirs)}")
         if theirs - ours:
-            lines.append(f"partitions of {name} that ours lacks: {_text(theirs - ours)}")
+            lines.append(f"partitions of {name} that only the coordinator has: {_text(theirs - ours)}")
     for name, count in sorted(counts_max.items()):
         gauge = gauges.get(name, 0)
         if gauge != count:
-            lines.append(f"partitions of {name} on /metrics: ours are {gauge}, the coordinator's {count}")
+            lines.append(f"partitions of {name} on /metrics: the observer has {gauge}, the coordinator {count}")
     return lines
 
 
@@ -210,7 +213,7 @@ def _slow_differences(slow: SlowDown, event: GenerationEvent) -> list[str]:
         text = "unknown" if stall is None else f"{stall.lower_seconds:.3f} s"
         lines.append(f"{slow.group}: the slow consumer's stall is {text}, not {slow.seconds:g} to {longest:g} s")
     if stall is not None and stall.basis is not Basis.EXACT:
-        lines.append(f"{slow.group}: the slow consumer's stall is not exact but {stall.basis}")
+        lines.append(f"{slow.group}: the slow consumer's stall is not exact, but {stall.basis}")
     if slowest != slow.member:
         lines.append(f"{slow.group}: the slowest member is {slowest}, not {slow.member}")
     return lines

@@ -137,7 +137,7 @@ class DemoObserver:
         if problem == self._reported_problem:
             return ""
         self._reported_problem = problem
-        return f"no events are read now: {problem}; trying again" if problem else "events are read again"
+        return f"events cannot be read now: {problem}; retrying" if problem else "events are read again"
 
     def _details(self, group: str) -> list[RebalanceDetail]:
         details = (self.history.rebalance(group, line.id) for line in self.completed(group))

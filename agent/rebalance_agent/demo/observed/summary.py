@@ -144,7 +144,7 @@ def summarise(
 
 def _notes(steps: Sequence[SeenStep], unread: str, seconds: float) -> Iterator[str]:
     if unread:
-        yield f"{UNREAD}, so the tables lack rebalances: {unread}"
+        yield f"{UNREAD}, so rebalances are missing from the tables: {unread}"
     late = sum(step.problem == NOT_BEGUN for step in steps)
     if late and seconds:
         longer = f"--seconds {max(SLOW_MACHINE_SECONDS, 2 * seconds):g}"

@@ -55,7 +55,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--group", required=True)
     parser.add_argument("--client-id", required=True)
-    parser.add_argument("--topics", required=True, help="a topic, or a regular expression that begins with ^")
+    parser.add_argument("--topics", required=True, help="a topic, or a regular expression that starts with ^")
     parser.add_argument("--assignor", action="append", required=True, help="repeatable, in order of preference")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="assignor setting")
     parser.add_argument("--session-timeout-ms", type=int, required=True)

@@ -13,32 +13,49 @@ from rebalance_agent.demo.observed.differences import (
 from rebalance_agent.demo.observed.summary import OK, Summary
 from rebalance_agent.ui.words import UNKNOWN, stall_text
 
-__all__ = ["DEPLOY_HEADINGS", "STEP_HEADINGS", "SUMMARY_HEADINGS", "deploy_rows", "step_rows", "summary_rows"]
+__all__ = [
+    "DEPLOY_HEADINGS",
+    "DEPLOY_TITLE",
+    "STEP_HEADINGS",
+    "SUMMARY_HEADINGS",
+    "deploy_rows",
+    "step_rows",
+    "summary_rows",
+]
 
-SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
-STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
-DEPLOY_HEADINGS = (
-    "deploy of the same consumers",
+SUMMARY_HEADINGS = (
+    "group",
+    "assignor",
+    "gen",
     "rebalances",
+    "check",
     "seats handed over",
-    "partition-seconds stalled, at least",
+    "stalls in s",
+    "partitions by member",
 )
+STEP_HEADINGS = ("step", "group", "seen as", "check", "stall", "slowest member")
+DEPLOY_TITLE = "The deploy replaced the same consumers in both groups:"
+DEPLOY_HEADINGS = ("group", "rebalances", "seats handed over", "partition-seconds stalled")
 
 NO_REBALANCE = "no rebalance"
 """The text for a group that a step must not change."""
 
 
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """Return the rows of the closing table of groups; the columns are `SUMMARY_HEADINGS`."""
+    """Return the rows of the closing table of groups; the columns are `SUMMARY_HEADINGS`.
+
+    A seat that was handed over to another consumer is an episode, but no rebalance of the group.
+    """
     return [
         (
             name,
             group.assignor,
             UNKNOWN if group.generation is None else str(group.generation),
-            counts_text(group.members) or UNKNOWN,
-            str(group.rebalances),
-            " ".join(f"{seconds:.2f}" for seconds in group.stall_seconds) or UNKNOWN,
+            str(group.rebalances - len(group.handovers)),
             group.check,
+            str(len(group.handovers)),
+            " ".join(f"{seconds:.2f}" for seconds in group.stall_seconds) or UNKNOWN,
+            counts_text(group.members) or UNKNOWN,
         )
         for name, group in summary.groups.items()
     ]
@@ -54,12 +71,12 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
             stalls = _joined(f"{stall_text(event.stall)} {event.stall.basis}" for event in seen if event.stall)
             slowest = _joined(filter(None, map(slowest_client, seen)))
             check = "; ".join(expected_differences(seen_step, expected)) or OK
-            rows.append((seen_step.step.name, expected.group, triggers, stalls, slowest, check))
+            rows.append((seen_step.step.name, expected.group, triggers, check, stalls, slowest))
         for group in seen_step.step.unchanged:
             triggers = _joined(event.trigger for event in seen_step.of(group))
             check = "; ".join(unchanged_differences(seen_step, group)) or OK
             shown = NO_REBALANCE if check == OK else triggers
-            rows.append((seen_step.step.name, group, shown, UNKNOWN, UNKNOWN, check))
+            rows.append((seen_step.step.name, group, shown, check, UNKNOWN, UNKNOWN))
     return rows
 
 
@@ -77,7 +94,7 @@ def deploy_rows(summary: Summary) -> list[tuple[str, ...]]:
         rebalances, handovers = [event for seen in steps for event in seen.of(group)], summary.groups[group].handovers
         stalls = (*(event.stall for event in rebalances if event.stall), *handovers)
         least = sum(stall.partition_seconds for stall in stalls)
-        rows.append((group, str(len(rebalances)), str(len(handovers)), f"{least:.1f}"))
+        rows.append((group, str(len(rebalances)), str(len(handovers)), f"at least {least:.1f}"))
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TextIO
@@ -18,12 +19,14 @@ from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.demo.screens.closing_tables import (
     DEPLOY_HEADINGS,
+    DEPLOY_TITLE,
     STEP_HEADINGS,
     SUMMARY_HEADINGS,
     deploy_rows,
     step_rows,
     summary_rows,
 )
+from rebalance_agent.demo.screens.fitted_table import fitted_lines
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
 from rebalance_agent.ui.words import one_host_text
@@ -33,7 +36,10 @@ __all__ = ["Board", "Screen", "draw"]
 FRAMES_PER_SECOND = 4
 
 PLAIN_CHARACTERS = 200
-"""Width of tables where standard output is not a terminal."""
+"""Width of tables where standard output is not a terminal, unless ``COLUMNS`` is set."""
+
+TALL_LINES = 45
+"""Lines of a terminal with place for addresses, groups and all steps."""
 
 CELL_PADDING = 2
 """Characters between two columns of the live table."""
@@ -61,7 +67,8 @@ class Screen:
 
     def __init__(self, stream: TextIO, *, live: bool) -> None:
         """Print nothing yet."""
-        self._console = Console(file=stream, width=None if live else PLAIN_CHARACTERS)
+        known = live or stream.isatty() or "COLUMNS" in os.environ
+        self._console = Console(file=stream, width=None if known else PLAIN_CHARACTERS)
         self._live = Live(console=self._console, refresh_per_second=FRAMES_PER_SECOND, transient=True) if live else None
         self._statuses: dict[str, StepStatus] = {}
 
@@ -81,12 +88,8 @@ class Screen:
         self._console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print a table."""
-        columns = (Column(heading, no_wrap=heading in ("group", "seen as"), overflow="fold") for heading in headings)
-        table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for row in rows:
-            table.add_row(*map(Text, row))
-        self._console.print("", table)
+        """Print a table that fits the width; the last columns that do not fit follow below each row."""
+        self.say("\n".join(["", *fitted_lines(headings, rows, self._console.width)]))
 
     def show(self, board: Board) -> None:
         """Print the steps whose status changed; before the first one, the groups. Update the live view."""
@@ -106,6 +109,7 @@ class Screen:
         self.table(SUMMARY_HEADINGS, summary_rows(summary))
         self.table(STEP_HEADINGS, step_rows(summary))
         if deploys := deploy_rows(summary):
+            self.say(f"\n{DEPLOY_TITLE}")
             self.table(DEPLOY_HEADINGS, deploys)
         for line in summary.differences:
             self.say(f"difference: {line}")
@@ -143,13 +147,43 @@ class _GroupTable:
 def draw(board: Board) -> RenderableType:
     """Return the board as a rich renderable: addresses, the groups as in `watch`, steps."""
     addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
-    steps = Table.grid()
-    for run in board.steps:
-        text = Text.assemble((f"{run.step.name}: ", "bold"), _happening(run))
-        if run.status is StepStatus.WAITING:
-            text.stylize("dim")
-        steps.add_row(Text(*_MARKS[run.status]), text)
-    return Group(addresses, _GroupTable(board), *map(Text, _host_texts(board.groups.groups)), "", steps)
+    hosts = map(Text, _host_texts(board.groups.groups))
+    return Group(_Tall(addresses), _GroupTable(board), _Tall(*hosts), "", _Steps(board.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """All steps; on a short terminal, those that run and the next one."""
+
+    runs: Sequence[StepRun]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield a line for each step."""
+        waiting = [run for run in self.runs if run.status is StepStatus.WAITING]
+        current = [run for run in self.runs if run.running] + waiting[:1]
+        steps = Table.grid()
+        for run in self.runs if _is_tall(options) else current:
+            text = Text.assemble((f"{run.step.name}: ", "bold"), _happening(run))
+            if run.status is StepStatus.WAITING:
+                text.stylize("dim")
+            steps.add_row(Text(*_MARKS[run.status]), text)
+        yield steps
+
+
+class _Tall:
+    """Parts that a short terminal has no place for: they were printed before."""
+
+    def __init__(self, *parts: RenderableType) -> None:
+        self._parts = parts
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield them on a tall terminal."""
+        if _is_tall(options):
+            yield from self._parts
+
+
+def _is_tall(options: ConsoleOptions) -> bool:
+    return options.size.height >= TALL_LINES
 
 
 def _happening(run: StepRun) -> str:

@@ -120,7 +120,7 @@ class SyncGroupHandler(FrameHandler):
         started = shared.clock.monotonic()
         try:
             if participant is None:
-                raise LookupError("there is no participant")  # noqa: TRY301 - reported like every other failure
+                raise LookupError("this member has no strategy in the gateway")  # noqa: TRY301 - reported like every other failure
             decided = await asyncio.wait_for(
                 decide(ours.strategy, participant, election, ask, shared.executor, shared.clock), budget
             )

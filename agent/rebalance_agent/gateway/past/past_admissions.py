@@ -35,7 +35,7 @@ class PastAdmissions:
 def past_admissions(
     changes: Sequence[RecordedChange], spared: Collection[int], rule: SeatRule, admission_seconds: float
 ) -> PastAdmissions:
-    """Return what admission would have merged of the rebalances that handovers would not have ``spared`` (indexes).
+    """Return what joint admission would have merged, without the rebalances that handovers ``spared`` (indexes).
 
     In groups of KIP-848 the result is empty: there a newcomer adds a group epoch even if it joins with others.
     """

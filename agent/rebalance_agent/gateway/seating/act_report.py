@@ -18,7 +18,7 @@ TEXT_MAX = 200
 
 _WRONG = {
     Act.HANDOVER: "the group rebalanced after each of the last handovers",
-    Act.ADMIT: "newcomers that were admitted together caused several rebalances, each of the last times",
+    Act.ADMIT: "each of the last joint admissions caused several rebalances",
 }
 
 LINES_SECONDS = 10.0
@@ -129,7 +129,9 @@ class ActReport:
     def refused(self, group: str, problem: str) -> None:
         """Log that the cluster refuses a group's locks, so that its seats are handed over only behind this gateway."""
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
-        text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
+        text = (
+            "seats.between.gateways has no effect: consumers can only take seats of consumers behind the same gateway"
+        )
         self._log.error("seats_claim", outcome="failed", group=group[:TEXT_MAX], problem=problem, help=text)
 
     def wrong(self, group: str, act: Act) -> None:
@@ -141,7 +143,8 @@ class ActReport:
         """Log that the seats of all groups were switched off for ``reason`` or, if it is empty, on again."""
         if reason:
             text = (
-                "members keep their seats; none is held, kept or handed over until the file is removed or contains on"
+                "members keep their seats; no newcomer is held, and no seat is kept or handed over, until the file "
+                "is removed or contains on"
             )
             self._log.warning("seats_switched_off", reason=reason, help=text)
         else:

@@ -36,7 +36,7 @@ class _Asked:
 
 
 class MemberLeaves:
-    """Decides about LeaveGroups with only a member id. At most one waits for each seat."""
+    """Decides about LeaveGroups that contain only a member id. At most one waits for each seat."""
 
     def __init__(self, table: SeatTable, keeper: SeatKeeper, held: HeldJoins, facts: GroupFacts) -> None:
         """Start without waiting LeaveGroups."""

@@ -64,7 +64,7 @@ def decode_seats(data: bytes) -> SeatList:
     try:
         read = json.loads(data)
         if read["format"] != FORMAT:
-            raise DecodeError("the list has another format")
+            raise DecodeError("the list has an unknown format")
         saved_ms = _of(int, read["saved_ms"])
         groups = {
             group: tuple(_seat(entry, saved_ms) for entry in entries) for group, entries in read["groups"].items()
@@ -102,5 +102,5 @@ def _seat(entry: dict[str, Any], saved_ms: int) -> SavedSeat:
 
 def _of(kind: type, value: Any) -> Any:  # noqa: ANN401 - JSON
     if type(value) is not kind:
-        raise TypeError(f"{value!r:.100} is no {kind.__name__}")
+        raise TypeError(f"{value!r:.100} is not a valid {kind.__name__}")
     return value

@@ -39,9 +39,9 @@ def unpacked(content: bytes, compression_type: int) -> bytes:
     try:
         plain = decompressor.decompress(content, UNPACKED_BYTES_MAX)
     except zlib.error:
-        raise PushError(PushOutcome.INVALID, "its compression is damaged") from None
+        raise PushError(PushOutcome.INVALID, "its compressed data is damaged") from None
     if decompressor.unconsumed_tail:
-        raise PushError(PushOutcome.TOO_LARGE, f"it has more than {UNPACKED_BYTES_MAX} bytes without compression")
+        raise PushError(PushOutcome.TOO_LARGE, f"it has more than {UNPACKED_BYTES_MAX} bytes after decompression")
     if not decompressor.eof or decompressor.unused_data:
         raise PushError(PushOutcome.INVALID, "the compressed data is incomplete, or more bytes follow it")
     return plain

@@ -135,7 +135,7 @@ class TelemetryFrames:
             self._clients.terminated(instance_id)
             return
         if self._subscription is None or push["subscription_id"] != self._subscription.subscription_id:
-            raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client pushes by another subscription")
+            raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client's push is for another subscription")
         self._clients.admit(instance_id)
         content = unpacked(push["metrics"], push["compression_type"])
         pushed = read_metrics(content, CLIENT_VALUES, IDENTITY)

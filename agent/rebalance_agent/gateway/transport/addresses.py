@@ -112,7 +112,7 @@ async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, 
         if getattr(broker, identified) >= 0 and broker.host
     }
     if len(named) > NODES_MAX:
-        raise DecodeError(f"an answer names {len(named)} brokers; at most {NODES_MAX} get a port")
+        raise DecodeError(f"a response names {len(named)} brokers; at most {NODES_MAX} get a port")
     local = await nodes.local({node: (broker.host, broker.port) for node, broker in named.items()}, complete=complete)
     for broker in brokers or ():
         if (node := getattr(broker, identified)) in named:

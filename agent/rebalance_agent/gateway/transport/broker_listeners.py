@@ -174,7 +174,7 @@ class BrokerListeners:
         listener = self._listeners.get(node)
         if listener is None:
             if len(self._listeners) >= NODES_MAX:
-                self._warnings.warn("room", "broker %s gets no port: %s others have one", node, NODES_MAX)
+                self._warnings.warn("room", "broker %s gets no port: %s brokers already have one", node, NODES_MAX)
                 return self._refusing_port
             listener = self._listeners[node] = BrokerListener(node, address, now)
         if listener.address != address:
@@ -197,7 +197,7 @@ class BrokerListeners:
 
     def _listen(self, listener: BrokerListener, port: int) -> str:
         if self._closed:
-            return "the gateway stops"
+            return "the gateway is stopping"
         if port > PORT_MAX:
             return f"it would get port {port}: choose a lower gateway_port_base, or 0 for any port"
         try:
@@ -208,8 +208,8 @@ class BrokerListeners:
         _log.info("broker %s is reached through port %s", listener.node, listener.accept_loop.port)
         if port in self._ephemeral:
             text = (
-                "port %s of broker %s is in the range that this system assigns to any connection (%s to %s): after a "
-                "restart another process may use it; choose a lower gateway_port_base"
+                "port %s of broker %s is in the range that this system uses for outgoing connections (%s to %s): "
+                "after a restart another process may have it; choose a lower gateway_port_base"
             )
             ends = self._ephemeral.start, self._ephemeral.stop - 1
             self._warnings.warn("ephemeral", text, port, listener.node, *ends)

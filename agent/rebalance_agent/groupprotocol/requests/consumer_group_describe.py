@@ -8,12 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
-from rebalance_agent.groupprotocol.wire.frames import read_response, request_frame
-from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, STRING, UUID, Array
-from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
+from rebalance_agent.groupprotocol.requests.describe_api import ASSIGNMENT, GROUP_HEAD, DescribeApi
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, STRING, Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
-__all__ = ["DESCRIBE_KEY", "DESCRIBE_VERSION", "TYPED_VERSION", "decode_description", "encode_describe"]
+__all__ = [
+    "CONSUMER_DESCRIBE",
+    "DESCRIBE_KEY",
+    "DESCRIBE_VERSION",
+    "TYPED_VERSION",
+    "decode_description",
+    "encode_describe",
+]
 
 DESCRIBE_KEY = 69
 """API key of ConsumerGroupDescribe."""
@@ -21,13 +27,6 @@ DESCRIBE_VERSION = 0
 """Its first version: all brokers with groups of KIP-848 have it."""
 TYPED_VERSION = 1
 """The first version that distinguishes members of the classic protocol; brokers of Kafka 4.0 and later have it."""
-
-_REQUEST = (Field("group_ids", Array(STRING)), Field("include_authorized_operations", INT8))
-
-_PARTITIONS = Array(
-    Struct(Field("topic_id", UUID), Field("topic_name", STRING), Field("partitions", Array(INT32))),
-)
-_ASSIGNMENT = Struct(Field("topic_partitions", _PARTITIONS))
 
 _MEMBER = Struct(
     Field("member_id", STRING),
@@ -38,28 +37,22 @@ _MEMBER = Struct(
     Field("client_host", STRING),
     Field("subscribed_topic_names", Array(STRING)),
     Field("subscribed_topic_regex", STRING, nullable_since=0),
-    Field("assignment", _ASSIGNMENT),
-    Field("target_assignment", _ASSIGNMENT),
+    Field("assignment", ASSIGNMENT),
+    Field("target_assignment", ASSIGNMENT),
     Field("member_type", INT8, since=TYPED_VERSION),
 )
 
-_GROUP = Struct(
-    Field("error_code", INT16),
-    Field("error_message", STRING, nullable_since=0),
-    Field("group_id", STRING),
-    Field("group_state", STRING),
-    Field("group_epoch", INT32),
-    Field("assignment_epoch", INT32),
+_GROUP = (
+    *GROUP_HEAD,
     Field("assignor_name", STRING),
     Field("members", Array(_MEMBER)),
     Field("authorized_operations", INT32),
 )
 
-_ANSWER = (Field("throttle_time_ms", INT32), Field("groups", Array(_GROUP)))
-
-_VERSIONS = (DESCRIBE_VERSION, TYPED_VERSION)
-_REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in _VERSIONS}
-_ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in _VERSIONS}
+CONSUMER_DESCRIBE = DescribeApi(
+    DESCRIBE_KEY, "ConsumerGroupDescribe", _GROUP, range(DESCRIBE_VERSION, TYPED_VERSION + 1)
+)
+"""With `TYPED_VERSION` each member has ``member_type``: -1 unknown, 0 classic, 1 consumer."""
 
 
 def encode_describe(
@@ -70,19 +63,13 @@ def encode_describe(
     Raises:
         InvalidInputError: a name is too long.
     """
-    fields = {"group_ids": list(groups), "include_authorized_operations": 0}
-    return request_frame(DESCRIBE_KEY, version, correlation_id, client_id, _REQUESTS[version], fields)
+    return CONSUMER_DESCRIBE.encode(correlation_id, client_id, groups, version)
 
 
 def decode_description(frame: bytes, version: int = DESCRIBE_VERSION) -> list[dict[str, Any]]:
     """Decode the response, a whole frame after its length: its groups, in the order of the request.
 
-    With `TYPED_VERSION` each member has ``member_type``: -1 unknown, 0 classic, 1 consumer.
-
     Raises:
         DecodeError: the bytes are not one.
     """
-    what = f"ConsumerGroupDescribeResponse v{version}"
-    answer = decode_whole(what, frame, lambda reader: read_response(reader, _ANSWERS[version]))
-    groups: list[dict[str, Any]] = answer["groups"]
-    return groups
+    return CONSUMER_DESCRIBE.decode(frame, version)

@@ -7,8 +7,9 @@ tasks.
 from __future__ import annotations
 
 from rebalance_agent.groupprotocol.tables.kind import TARGET_EPOCH, member_table, table
-from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, INT64, STRING, UINT16, Array
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, INT64, STRING, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
+from rebalance_agent.groupprotocol.wire.streams_structs import INTERNAL_TOPICS, KEY_VALUES, TASK, TASKS, USER_ENDPOINT
 
 __all__ = [
     "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT",
@@ -19,15 +20,13 @@ __all__ = [
     "STREAMS_GROUP_TOPOLOGY",
 ]
 
-_PAIRS = Array(Struct(Field("key", STRING), Field("value", STRING)))
-
 STREAMS_GROUP_METADATA = table(
     "streams_group_metadata",
     17,
     Field("epoch", INT32),
     Field("metadata_hash", INT64),
     Field("validated_topology_epoch", INT32, tag=0, default=-1),
-    Field("last_assignment_configs", _PAIRS, nullable_since=0, tag=1, default=()),
+    Field("last_assignment_configs", KEY_VALUES, nullable_since=0, tag=1, default=()),
     # Kafka 4.4 (KIP-1331): topology epochs whose description the broker's plugin has stored, or has refused.
     Field("stored_description_topology_epoch", INT32, tag=2, default=-1),
     Field("failed_description_topology_epoch", INT32, tag=3, default=-1),
@@ -43,24 +42,22 @@ STREAMS_GROUP_MEMBER_METADATA = member_table(
     Field("rebalance_timeout_ms", INT32),
     Field("topology_epoch", INT32),
     Field("process_id", STRING),
-    Field("user_endpoint", Struct(Field("host", STRING), Field("port", UINT16)), nullable_since=0),
-    Field("client_tags", _PAIRS),
+    Field("user_endpoint", USER_ENDPOINT, nullable_since=0),
+    Field("client_tags", KEY_VALUES),
 )
 
 STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA = table("streams_group_target_assignment_metadata", 20, *TARGET_EPOCH)
 
-_TASK = (Field("subtopology_id", STRING), Field("partitions", Array(INT32)))
-_TASKS = Array(Struct(*_TASK))
 _DATED_TASKS = Array(
-    Struct(*_TASK, Field("assignment_epochs", Array(INT32), nullable_since=0, tag=0, default=())),
+    Struct(*TASK, Field("assignment_epochs", Array(INT32), nullable_since=0, tag=0, default=())),
 )
 
 STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = member_table(
     "streams_group_target_assignment_member",
     21,
-    Field("active_tasks", _TASKS),
-    Field("standby_tasks", _TASKS),
-    Field("warmup_tasks", _TASKS),
+    Field("active_tasks", TASKS),
+    Field("standby_tasks", TASKS),
+    Field("warmup_tasks", TASKS),
 )
 
 STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = member_table(
@@ -77,15 +74,6 @@ STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = member_table(
     Field("warmup_tasks_pending_revocation", _DATED_TASKS),
 )
 
-_INTERNAL_TOPICS = Array(
-    Struct(
-        Field("name", STRING),
-        Field("partitions", INT32),
-        Field("replication_factor", INT16),
-        Field("topic_configs", _PAIRS),
-    )
-)
-
 STREAMS_GROUP_TOPOLOGY = table(
     "streams_group_topology",
     23,
@@ -97,9 +85,9 @@ STREAMS_GROUP_TOPOLOGY = table(
                 Field("subtopology_id", STRING),
                 Field("source_topics", Array(STRING)),
                 Field("source_topic_regex", Array(STRING)),
-                Field("state_changelog_topics", _INTERNAL_TOPICS),
+                Field("state_changelog_topics", INTERNAL_TOPICS),
                 Field("repartition_sink_topics", Array(STRING)),
-                Field("repartition_source_topics", _INTERNAL_TOPICS),
+                Field("repartition_source_topics", INTERNAL_TOPICS),
                 Field(
                     "copartition_groups",
                     Array(

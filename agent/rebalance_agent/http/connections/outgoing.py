@@ -27,7 +27,7 @@ class Outgoing:
         self.sent = 0
 
     def send(self, client: socket.socket, bytes_max: int) -> bool:
-        """Send about ``bytes_max`` bytes at most, until the client has to read some first; True once nothing is left.
+        """Send at most about ``bytes_max`` bytes, until the client has to read first; return True if nothing is left.
 
         Raises:
             BlockingIOError: the client reads nothing now; with TLS ``ssl.SSLWantWriteError``.

@@ -115,7 +115,7 @@ class ConnectionSteps:
                 self._on_cut(reason)
             if connection.phase in (Phase.HEAD, Phase.BODY):
                 with contextlib.suppress(OSError):
-                    connection.socket.send(refusal("408 Request Timeout", "the request did not come"))
+                    connection.socket.send(refusal("408 Request Timeout", "the request did not arrive in time"))
                 self._drain(connection)
             else:
                 self.end(connection)

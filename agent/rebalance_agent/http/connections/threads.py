@@ -106,7 +106,7 @@ class Connections:
                 with contextlib.suppress(OSError):
                     connection.outgoing.send(connection.socket, connection.outgoing.left)
         except Exception:  # noqa: BLE001
-            _log.exception("a request went wrong")
+            _log.exception("a request failed")
             connection.exchange = None  # which ends the connection
         self._connections.answered(connection)
 
@@ -116,7 +116,7 @@ class Connections:
             try:
                 self._connections.poll()
             except Exception:  # noqa: BLE001 - one connection's error must not end the others
-                _log.exception("a connection went wrong")
+                _log.exception("a connection failed")
             with self._turn:
                 # `stop` may wait for the end of this wait: then all are notified, not as many as there are requests.
                 if self._ready and self._free and not self._stopping.is_set():

@@ -40,7 +40,7 @@ class GroupsPage:
     """Renders groups in the order of their names. Thread-safe.
 
     A counter or histogram that a group gets later than its others, because its members begin to report, is 0 in its
-    first scrape, whatever it counted: ``increase()`` ignores the value with which a series first appears.
+    first scrape, with any count: ``increase()`` ignores the value with which a series first appears.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ class Instruments:
     it is first set: what was never measured is absent, not 0.
 
     With ``zero_first`` every other series of a counter or histogram is also 0 the first time that a reader (such as a
-    dialect) gets it, whatever it counted: ``rate()`` and ``increase()`` ignore the value with which a series first
+    dialect) gets it, with any count: ``rate()`` and ``increase()`` ignore the value with which a series first
     appears. From the next time on, the reader gets its value.
     """
 

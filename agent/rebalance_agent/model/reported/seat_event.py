@@ -103,7 +103,7 @@ class SeatEvent:
 
     @property
     def carried_out(self) -> bool:
-        """Whether the act was carried out, whatever its outcome is."""
+        """Whether the act was carried out, with any outcome."""
         return self.outcome not in (ActOutcome.REFUSED, ActOutcome.FAILED)
 
     @property

@@ -98,7 +98,7 @@ class SnapshotPartition:
         self.seen_bytes = 0
 
     def holds(self, record: TopicRecord) -> bool:
-        """Whether ``record`` is the last covered one of its key."""
+        """Whether ``record`` is the newest covered record with its key."""
         return self.begun and self.digest.holds(record)
 
     def is_due(self, now_ms: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from confluent_kafka import Producer
 
-from rebalance_agent.cluster.agent_topics import create_topic
+from rebalance_agent.cluster.agent_topics import DURABLE, create_topic
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.cluster.topic_reader import TopicRecord, leader_epoch_of
@@ -91,9 +91,8 @@ class SnapshotStore:
             "message.max.bytes": MESSAGE_BYTES_MAX,
             "message.timeout.ms": 30_000,
             **with_token_callback(context.properties),
-            "acks": "all",
             # A marker must not overtake its records.
-            "enable.idempotence": True,
+            **DURABLE,
         }
         self._others = OtherWriter(topic, context.clock, expected=bool(owner))
         self._producer = SnapshotProducer(settings, context.clock, self._failed, make, self._others.delivered)

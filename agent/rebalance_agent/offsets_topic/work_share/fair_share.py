@@ -1,7 +1,7 @@
 """Puts the records of groups into the inbox, so that no group uses more than its share of work.
 
 A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
-groups have small records, but thousands of them: each group has one share, whatever the kind of its records. The share
+groups have small records, but thousands of them: each group has one share, for records of all kinds. The share
 is one of processor time; if there is less time for all, the records of groups that cause little work come first.
 """
 

@@ -102,7 +102,7 @@ def topic_now(properties: Mapping[str, str]) -> TopicNow:
     cluster_id, counts = cluster.identify()
     partitions = range(counts.get(OFFSETS_TOPIC, 0))
     if not partitions:
-        raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
+        raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not describe it")
     starts, ends = (ask(OFFSETS_TOPIC, partitions) for ask in (cluster.start_offsets, cluster.end_offsets))
     return TopicNow(LogFacts(cluster_id, counts, cluster.topic_ids(counts)), starts, ends)
 
@@ -128,7 +128,7 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
     records_expected = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
     if records_expected and frame.isEmpty():
         raise PipelineError(
-            f"Spark reads no record of {OFFSETS_TOPIC}, which has up to {records_expected}: internal topics need "
+            f"Spark read no record of {OFFSETS_TOPIC}, which has up to {records_expected}: internal topics need "
             "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
         )
     return frame

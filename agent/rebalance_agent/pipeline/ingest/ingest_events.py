@@ -104,7 +104,7 @@ def stored_events(spark: SparkSession, properties: Mapping[str, str], topic: str
 def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
     # Spark reads a missing topic as an empty one, and may even create it; hence this check.
     if topic not in Cluster(properties).identify()[1]:
-        raise PipelineError(f"this cluster has no topic {topic}, or this principal may not see it")
+        raise PipelineError(f"this cluster has no topic {topic}, or this principal may not describe it")
     return {
         **source_options(properties),
         "kafka.allow.auto.create.topics": "false",

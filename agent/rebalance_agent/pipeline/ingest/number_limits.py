@@ -25,16 +25,16 @@ _EARLIEST_MS, _LATEST_MS = (int(dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp
 """Accepted timestamps, in epoch milliseconds. Others are mistakes, and each of their days would be a folder."""
 
 _BEYOND_INT = 2**31
-_TIME = (_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
+_TIME = (_EARLIEST_MS, _LATEST_MS, "must be between the years 2000 and 2100")
 _COUNT = (0, _BEYOND_INT, "must be a 32-bit number that is not negative")
 _INTEGER = (-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
 
 _SECONDS_MAX = (_LATEST_MS - _EARLIEST_MS) / 1000
-_SECONDS = (0, _SECONDS_MAX, "must be seconds, not negative and within a century")
+_SECONDS = (0, _SECONDS_MAX, "must be a number of seconds from 0 up to a century")
 _PARTITION_SECONDS = (
     0,
     _SECONDS_MAX * _BEYOND_INT,
-    "must be seconds of partitions, not negative, each within a century",
+    "must be partition-seconds from 0 up to a century for each partition",
 )
 _RATIO = (0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
 """Above these, a sum over many events would be infinite, and a quotient of two such sums no number."""
@@ -92,14 +92,14 @@ def _require_generation(event: GenerationEvent) -> None:
     if max(lengths, default=0) > _NAME_MAX:
         raise InvalidInputError("topics", f"must have names of at most {_NAME_MAX} characters")
     if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) >= _BEYOND_INT:
-        raise InvalidInputError("topics", "must have partition counts that are not negative and in all a 32-bit number")
+        raise InvalidInputError("topics", "must have partition counts from 0, with a sum below 2^31")
     if event.parts == 1:
         require_whole(event)
 
 
 def _require_stall(event: GenerationEvent, stall: Stall) -> None:
     if not event.closes_episode:
-        raise InvalidInputError("stall", "must be that of a generation that closes its episode")
+        raise InvalidInputError("stall", "must be present only in a generation that closes its episode")
     _require(_SECONDS, stall, ("lower_seconds", "seconds"), "stall.")
     _require(_PARTITION_SECONDS, stall, ("partition_seconds", "upper_partition_seconds"), "stall.")
     if stall.seconds is not None and stall.lower_seconds > stall.seconds:

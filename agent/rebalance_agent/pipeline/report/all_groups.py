@@ -18,12 +18,12 @@ _HEADS = (
     ("members", "number", "at its last generation"),
     ("rebalances", "number", "in the whole period"),
     ("stall", "number", f"partitions {TIMES} time without a consumer (lower bound)"),
-    ("over time", "", "stalled time in each period"),
+    ("over time", "", "stall in each period"),
     ("availability", "number", "share of partition-time with a working consumer"),
     ("stall p95", "number", "of the longest stall of a partition in each rebalance (lower bound)"),
-    ("skew", "number", "worst ratio of load to the number that the strategy guarantees; 1 is best"),
+    ("skew", "number", "worst ratio of a member's load to the load that the strategy guarantees; 1 is best"),
     ("mostly", "text", "the most frequent trigger"),
-    ("would save", "number", "stall that the recommendation saves"),
+    ("would save", "number", "stall that the recommendation would save"),
     ("with", "text", "the recommendation"),
 )
 """Heading, how its column is sorted ("": it is not), and tooltip."""

@@ -88,8 +88,8 @@ def _cost_over_time(report: ReportData) -> str:
     return figure(
         words,
         stacks(columns, (words, "partition stall by the trigger of the rebalance, stacked for each period")),
-        says="Partition stall: for each partition, the time that it certainly had no consumer because of a "
-        "rebalance (lower bound).",
+        says="Partition stall: how long partitions certainly had no consumer because of a rebalance, summed over "
+        "partitions (lower bound).",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in order),
         data=(("time (UTC)", "stall", "rebalances"), data),
         wide=True,
@@ -142,7 +142,7 @@ def _hours(report: ReportData) -> str:
     return figure(
         words,
         week(values, (words, "partition stall by day and hour of the week, UTC")),
-        says="Stalls by hour of the week (UTC), summed over all weeks; the stronger the colour, the longer.",
+        says="Stalls by hour of the week (UTC), summed over all weeks; a stronger colour is a longer stall.",
         data=(("hour", "stall", "rebalances"), data),
     )
 
@@ -179,9 +179,9 @@ def _storms(report: ReportData) -> str:
     data = [(group_name(report, key), count(len(by_group[key])), count(numbers[key])) for key in order]
     return figure(
         words,
-        lanes(rows, ticks, (words, "stormy hours of the groups with the most of them")),
-        says=f"Hours in which a group rebalanced repeatedly; larger marks are more rebalances.{more}",
-        data=(("group", "stormy hours", "rebalances in them"), data),
+        lanes(rows, ticks, (words, "storm hours of the groups with the most storm hours")),
+        says=f"Hours in which a group rebalanced repeatedly; a larger mark is more rebalances.{more}",
+        data=(("group", "storm hours", "rebalances in them"), data),
         wide=True,
     )
 

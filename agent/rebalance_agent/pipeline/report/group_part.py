@@ -124,8 +124,8 @@ def _stall(detail: ReportGroup) -> str:
     return figure(
         words,
         stacks(columns, (words, description), cap=_CAP_OF_MEDIAN * median or None),
-        says=f"The last {len(episodes)} rebalances, each as long as its phases; the stroke is the longest stall "
-        "(lower bound).",
+        says=f"The last {len(episodes)} rebalances: the length of a bar is the duration of its phases; the line marks "
+        "the longest stall (lower bound).",
         below=legend([*shown, ("mark", "longest stall of a partition")]),
         data=(("completed (UTC)", "generation", *episodes[0].phases, "longest stall"), data[::-1]),
         wide=True,
@@ -145,12 +145,12 @@ def _stall_span(episode: EpisodeRow) -> str:
 def _stall_words(episode: EpisodeRow) -> str:
     if episode.stall_seconds is None:
         return ""
-    slow = f", waited for {shortened(episode.slowest_client_id, 60)}" if episode.slowest_client_id else ""
+    slow = f", waiting for {shortened(episode.slowest_client_id, 60)}" if episode.slowest_client_id else ""
     return f", stall {_stall_span(episode)}{slow}"
 
 
 def _owners(detail: ReportGroup) -> str:
-    words = "Who owned how many partitions"
+    words = "Partitions by member"
     generations = detail.owners[-OWNERS_MAX:]
     if not generations:
         return figure(words, '<p class="none">No generation is known with its members.</p>', wide=True)
@@ -166,7 +166,7 @@ def _owners(detail: ReportGroup) -> str:
     picture = heat_map(
         [(_short(member), [_cell(member, generation) for generation in generations]) for member in members],
         _dates(generations),
-        (words, "members by generation; the stronger the colour, the more partitions"),
+        (words, "members by generation; a stronger colour is more partitions"),
         size=(WIDE, 54 + 17.0 * len(members)),
         left=LABELS_WIDTH,
         numbers=lambda value: f"{value:.0f}",
@@ -234,7 +234,7 @@ def _skew(detail: ReportGroup) -> str:
     return figure(
         words,
         canvas.svg(words, "skew ratio after each rebalance"),
-        says="The fullest member's load, divided by the load that the strategy guarantees; 1 is best.",
+        says="The most loaded member's load, divided by the load that the strategy guarantees; 1 is best.",
         data=(("completed (UTC)", "generation", "skew"), data[::-1]),
     )
 
@@ -290,6 +290,6 @@ def _baselines(detail: ReportGroup) -> str:
     return figure(
         words,
         week(values, (words, "95th percentile of the stall by day and hour of the week, UTC")),
-        says="95 % of the stalls at this hour of the week are not longer (UTC); the stronger the colour, the longer.",
+        says="95th percentile of the stalls by hour of the week (UTC); a stronger colour is a longer stall.",
         data=(("hour", "rebalances", "p50", "p95"), data),
     )

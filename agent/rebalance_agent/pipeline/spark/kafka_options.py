@@ -130,7 +130,7 @@ def _oauth(properties: Mapping[str, str]) -> dict[str, str]:
         return {"sasl.jaas.config": f"{_OAUTH} required;", "sasl.login.callback.handler.class": handler}
     if method != "oidc":
         methods = ", ".join(("oidc", *JAVA_HANDLERS))
-        raise InvalidInputError("kafka.sasl.oauthbearer.method", f"Spark's Java client can use {methods} only")
+        raise InvalidInputError("kafka.sasl.oauthbearer.method", f"Spark's Java client only supports {methods}")
     words = {
         "clientId": _needed("sasl.oauthbearer.client.id", properties),
         "clientSecret": _needed("sasl.oauthbearer.client.secret", properties),

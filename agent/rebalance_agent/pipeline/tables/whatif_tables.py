@@ -70,7 +70,7 @@ OBJECTS_NEW_MAX = 100_000
 TASKS_PER_CORE = 4
 """Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
 
-NOT_IN_WORKER = "its package cannot be used in Spark's Python workers: install it where the executors run, too"
+NOT_IN_WORKER = "its package cannot be used in Spark's Python workers: install it also where the executors run"
 """Why a strategy of the driver is refused if a worker does not have it."""
 
 _Asked = Mapping[str, RebalanceProtocol]

@@ -58,10 +58,10 @@ def team_rule(text: str) -> re.Pattern[str]:
     try:
         rule = re.compile(text)
     except re.error as error:
-        raise InvalidInputError("--team-rule", f"is no regular expression: {error}") from None
+        raise InvalidInputError("--team-rule", f"is not a regular expression: {error}") from None
     if rule.groups != 1:
         raise InvalidInputError(
-            "--team-rule", f"must have one group in parentheses, which matches the team, not {rule.groups}"
+            "--team-rule", f"must have one capture group, which matches the team, not {rule.groups}"
         )
     return rule
 

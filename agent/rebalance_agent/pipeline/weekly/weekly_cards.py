@@ -48,9 +48,9 @@ def days(summary: WeeklySummary) -> str:
         )
         data.append((name, amount(value), *([] if before is None else [amount(before)])))
     words = "Partition-seconds stalled by day"
-    kinds = [("stalled", "this week"), *([("mark", "the week before (stroke)")] if rows.has_before else [])]
+    kinds = [("stalled", "this week"), *([("mark", "the week before (line)")] if rows.has_before else [])]
     heads = ("day (UTC)", "this week", *(["the week before"] if rows.has_before else []))
-    picture = stacks(columns, (words, "a column for each day of the week"), width=NARROW, numbers=amount)
+    picture = stacks(columns, (words, "one column for each day of the week"), width=NARROW, numbers=amount)
     return figure(words, picture, below=legend(kinds), data=(heads, data))
 
 
@@ -82,7 +82,10 @@ def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> 
         ]
         for group in groups
     ]
-    says = "Deploys of this week: their number, their share of the group's stall, and the start of the costliest."
+    says = (
+        "Deploys of this week: their number, their share of the group's stall, and the start of the deploy with the "
+        "most stall."
+    )
     heads = ("consumer group", "stalled", "change", "deploys")
     return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last")
 
@@ -125,7 +128,9 @@ def new_flappers(summary: WeeklySummary) -> str:
         names = ", ".join(shortened(row.name, 40) for row in each.members[:_NAMES])
         names += " …" if len(each.members) > _NAMES else ""
         rows.append([group_name(summary, each.key), f"{len(each.members):,}", f"{each.before:,}", names])
-    says = "Members that left and returned repeatedly, and did not last week. Pods get new names with each deploy."
+    says = (
+        "Members that left and returned repeatedly this week, but not last week. Pods get new names with each deploy."
+    )
     heads = ("consumer group", "new", "last week", "members")
     return _card(words, says, heads, rows, len(summary.flappers), "flapping", none=none, look="words-last")
 
@@ -141,7 +146,7 @@ def idle_members(summary: WeeklySummary) -> str:
         row += [idle_text(summary, idle)] if cost else []
         rows.append([*row, amount(group.before.idle_member_hours)] if summary.before else row)
     heads += ["hours last week"] if summary.before else []
-    at = f" A member costs {cost.text(1)} an hour." if cost else ""
+    at = f" A member costs {cost.text(1)} per hour." if cost else ""
     words, says, none = "Members without a partition", f"Standbys are not counted.{at}", "Every member had partitions."
     return _card(words, says, heads, rows, len(summary.idle), "idle", none=none)
 
@@ -163,8 +168,9 @@ def near_limits(summary: WeeklySummary) -> str:
         for row in found.skews[:_LIMITED]
     ]
     says = (
-        f"Waits for a member of at least {percent(TIMEOUT_NEAR, 0)} of the rebalance timeout, at which the coordinator "
-        f"removes the member; and skews above {SKEW_NEAR:g} (load of the fullest member, divided by its share)."
+        f"Waits for a member that took at least {percent(TIMEOUT_NEAR, 0)} of the rebalance timeout, after which "
+        f"the coordinator removes the member; and skews above {SKEW_NEAR:g} (load of the most loaded member, divided "
+        "by its share)."
     )
     heads, words, none = ("consumer group", "limit", "highest", "how often"), "Consumer groups near a limit", _NO_GROUP
     number = len(found.timeouts) + len(found.skews)

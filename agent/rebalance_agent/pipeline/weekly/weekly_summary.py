@@ -124,7 +124,7 @@ def _new_flappers(flappers: Iterable[FlapperRow]) -> list[GroupFlappers]:
 def _notes(rows: WeeklyRows) -> list[str]:
     notes = []
     if not rows.has_before:
-        notes.append("The tables have nothing of the week before, so nothing is compared with it.")
+        notes.append("The tables have no data for the week before, so there is no comparison.")
     elif rows.first > rows.week.before.start:
         notes.append(f"The week before is incomplete: the tables begin at {minute(rows.first)} UTC.")
     if rows.first > rows.week.start:

@@ -35,7 +35,9 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
         )
     advertised = settings.gateway_advertised_host or host
     if advertised in ANY_ADDRESS:
-        raise InvalidInputError("gateway_advertised_host", f"is missing: clients cannot connect to {host}")
+        raise InvalidInputError(
+            "gateway_advertised_host", f"is missing: {host} is not an address that clients can connect to"
+        )
     return ListenAddresses(
         _servers(properties["bootstrap.servers"]),
         (host, port),

@@ -151,7 +151,7 @@ def _handler(api: Callable[[str, str], Answer]) -> Application:
 
 
 def _no_body() -> Response:
-    return Response("413 Content Too Large", _JSON, _json({"error": "no path takes a body"}))
+    return Response("413 Content Too Large", _JSON, _json({"error": "a request must not have a body"}))
 
 
 def _json(data: object) -> bytes:

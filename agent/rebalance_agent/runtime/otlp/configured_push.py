@@ -67,11 +67,13 @@ def configured_passing(count: Callable[..., None], *, pushed: bool) -> PassedTel
         InvalidInputError: clients are not asked for metrics, or the environment names no endpoint.
     """
     if not pushed:
-        raise InvalidInputError("gateway_telemetry_pass", "needs gateway_telemetry, by which clients push")
+        raise InvalidInputError(
+            "gateway_telemetry_pass", "requires gateway_telemetry, which makes clients push their metrics"
+        )
     signals = otlp_signals()
     if not signals.metrics:
         reason = "; ".join(signals.problems) or "set OTEL_EXPORTER_OTLP_ENDPOINT to the collector's URL"
-        raise InvalidInputError("gateway_telemetry_pass", f"needs an OTLP endpoint: {reason}")
+        raise InvalidInputError("gateway_telemetry_pass", f"requires an OTLP endpoint: {reason}")
     from rebalance_agent.runtime.otlp.passed_telemetry import PassedTelemetry  # noqa: PLC0415 - `requests` is an extra
 
     return PassedTelemetry(metrics_target(), count)

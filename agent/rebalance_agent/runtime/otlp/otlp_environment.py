@@ -58,7 +58,7 @@ def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
     metrics, traces = (_is_on(environ, signal, problems) for signal in ("METRICS", "TRACES"))
     if (metrics or traces) and not all(map(_installed, _PACKAGES)):
         variable = _endpoint_of(environ, "METRICS" if metrics else "TRACES")
-        problems.append(f"{variable}: needs packages that are missing: pip install 'kafka-rebalance-agent[otel]'")
+        problems.append(f"{variable}: packages are missing, install them: pip install 'kafka-rebalance-agent[otel]'")
         metrics = traces = False
     interval = _interval_seconds(environ, problems) if metrics else INTERVAL_DEFAULT_MS / 1000
     return OtlpSignals(metrics, traces, interval, tuple(dict.fromkeys(problems)))
@@ -99,7 +99,7 @@ def _is_on(environ: Mapping[str, str], signal: str, problems: list[str]) -> bool
     elif not _usable(url):
         problems.append(f"{variable}: must be a URL such as http://collector:4318")
     elif named and environ[named] != "http/protobuf":
-        problems.append(f"{named}: must be http/protobuf, the only supported protocol (port 4318 usually)")
+        problems.append(f"{named}: must be http/protobuf, the only supported protocol (usually on port 4318)")
     else:
         return True
     return False
@@ -124,7 +124,7 @@ def _interval_seconds(environ: Mapping[str, str], problems: list[str]) -> float:
     if text.isascii() and text.isdigit() and len(text) < len("1000000000") and int(text) in INTERVAL_MS:
         return int(text) / 1000
     limits = f"{INTERVAL_MS.start} to {INTERVAL_MS.stop - 1}"
-    problems.append(f"OTEL_METRIC_EXPORT_INTERVAL: must be whole milliseconds from {limits}")
+    problems.append(f"OTEL_METRIC_EXPORT_INTERVAL: must be a whole number of milliseconds from {limits}")
     return INTERVAL_DEFAULT_MS / 1000
 
 

@@ -98,4 +98,4 @@ class PassedTelemetry:
             answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
         except requests.RequestException as error:
             return type(error).__name__
-        return "" if answer.ok and not answer.is_redirect else f"the collector answered {answer.status_code}"
+        return "" if answer.ok and not answer.is_redirect else f"the collector responded with {answer.status_code}"

@@ -22,17 +22,17 @@ _HTTP = int.from_bytes(b"HTTP", "big")
 """The size that a Kafka client reads from the start of an HTTP answer."""
 
 _UNKNOWN = "is signed by an authority that is not trusted"
-_ADD = "add that authority's certificate to the file of authorities (ssl.ca.location)"
+_ADD = "add that authority's certificate to the CA file (ssl.ca.location)"
 _VERIFICATION = {
-    9: "is not valid yet: compare the clocks of both sides",
+    9: "is not valid yet: compare the clocks of client and broker",
     10: "has expired: it must be renewed on the broker",
-    18: "is self-signed and not trusted: add it to the file of authorities (ssl.ca.location)",
+    18: "is self-signed and not trusted: add it to the CA file (ssl.ca.location)",
     19: f"{_UNKNOWN}: {_ADD}",
     20: f"{_UNKNOWN}: {_ADD}",
     21: f"{_UNKNOWN}: {_ADD}",
     23: "was revoked",
-    62: "is for another name: connect with a name in it, or have it issued for this name",
-    64: "is for another address: connect with a name in it, or have it issued for this address",
+    62: "is for another name: connect by a name in the certificate, or have one issued for this name",
+    64: "is for another address: connect by a name in the certificate, or have one issued for this address",
 }
 """OpenSSL's X509_V_ERR number -> what is wrong with a certificate, and how to correct it."""
 
@@ -58,10 +58,10 @@ def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
     try:
         socket.create_connection((host, port), TIMEOUT_S).close()
     except socket.gaierror as error:
-        return f"DNS: {host} has no address ({error.strerror})", "correct the name, or the resolver of this machine"
+        return f"DNS: {host} has no address ({error.strerror})", "correct the name, or the DNS settings of this machine"
     except TimeoutError:
         return (
-            f"TCP: port {port} did not answer within {TIMEOUT_S:g} s",
+            f"TCP: no response from port {port} within {TIMEOUT_S:g} s",
             "open the firewall, network policy or security group",
         )
     except ConnectionRefusedError:
@@ -84,7 +84,7 @@ def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str
         what, _, fix = why.partition(": ")
         return (
             f"TLS: the server's certificate {what} ({error.verify_message.rstrip('.')})",
-            fix or "see the certificate's own text: openssl s_client",
+            fix or "inspect the certificate with openssl s_client",
         )
     except ssl.SSLError as error:
         if error.reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
@@ -104,11 +104,11 @@ def _login_trouble(protocol: str, method: str, error: str) -> tuple[str, str]:
     if "authentication failed" in lower or "sasl authentication error" in lower:
         return f"SASL: {error}", "correct sasl.mechanism, sasl.username or the password (sasl.password.file)"
     if "mechanism" in lower and "not" in lower:
-        return f"SASL: {error}", "set sasl.mechanism to one of the listener's"
+        return f"SASL: {error}", "set sasl.mechanism to a mechanism of this listener"
     if "certificate" in lower and "alert" in lower:
         return (
-            "TLS: the server requires another certificate of this client",
-            "set ssl.certificate.location and ssl.key.location to one that an authority of the broker signed",
+            "TLS: the server rejects this client's certificate, or the lack of one",
+            "set ssl.certificate.location to a certificate that a CA of the broker has signed, and ssl.key.location",
         )
     if "oauthbearer" in lower or "oidc" in lower or "token" in lower:
         return f"OAUTHBEARER: {error}", "correct sasl.oauthbearer.client.id, its secret or the token endpoint's URL"

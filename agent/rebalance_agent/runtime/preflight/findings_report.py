@@ -66,7 +66,7 @@ def closing(findings: Iterable[Finding]) -> str:
         meaning = "correct the failed checks, then run check again"
     lines = [f"{summary}: {meaning}"]
     if any(finding.fix.startswith(ACLS) for finding in findings):
-        lines.append(f"{ACLS} needs a principal that may alter ACLs: set its login with --command-config FILE")
+        lines.append(f"Run {ACLS} as a principal that may alter ACLs: pass its login with --command-config FILE")
     return "\n".join(lines)
 
 

@@ -59,7 +59,7 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     rules = parse_rules(settings.gateway_groups)
     for rule in rules:
         how = rule.strategy.protocol.value
-        yield passed(f"rule {rule}", f"for clients with the {how} protocol")
+        yield passed(f"rule {rule}", f"for clients that use the {how} protocol")
     for seats in parse_seat_rules(settings.gateway_seats):
         yield from _seats(seats, settings)
     if switch := settings.gateway_seats_switch_file:
@@ -75,11 +75,13 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
 
 
 def _seats(rule: SeatRule, settings: GatewaySettings) -> Iterator[Finding]:
-    group = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*"
-    others = {Between.NO: "", Between.GROUP: group, Between.LEASE: " and others of this namespace"}[rule.between]
+    group = f" and others: the consumers' user needs Read on a group {SEAT_LOCKS_PREFIX}*"
+    others = {Between.NO: "", Between.GROUP: group, Between.LEASE: " and others in this namespace"}[rule.between]
     name = f"seats {rule}"
     if rule.keep_stopped and not settings.gateway_seats_file:
-        yield failed(name, f"{KEEP_STOPPED} has no effect", "set --gateway-seats-file", "a pod takes its own seat")
+        yield failed(
+            name, f"{KEEP_STOPPED} has no effect", "set --gateway-seats-file", "a restarted pod takes its own seat"
+        )
     else:
         yield passed(name, f"for consumers behind this gateway{others}")
     if rule.between is Between.LEASE:
@@ -92,35 +94,35 @@ def _leases() -> Finding:
     try:
         status, _ = ApiServer.of_pod().request("GET", "leases?limit=1")
     except (InvalidInputError, ConnectionError) as error:
-        return failed(name, str(error), fix, "gateways know each other by them")
+        return failed(name, str(error), fix, "coordinate seats between gateways")
     if status != HTTPStatus.OK:
-        return failed(name, f"Kubernetes' API server answered with {status}", fix, "gateways know each other by them")
-    return passed(name, "can be listed", "gateways know each other by them")
+        return failed(name, f"Kubernetes' API server responded with {status}", fix, "coordinate seats between gateways")
+    return passed(name, "can be listed", "coordinate seats between gateways")
 
 
 def _switch(path: str) -> Finding:
     """Whether the switch file turns seats off now; this is an error only if the file cannot be understood."""
     name, switch = f"file {path}", read_switch(path)
     if not switch.understood:
-        return failed(name, f"{switch.reason}, so it switches seats off", "write on or off to it, or remove it")
+        return failed(name, f"{switch.reason}, so seats are off", "write on or off to the file, or remove it")
     if switch.reason:
-        return passed(name, "switches the seats of all groups off now")
-    return passed(name, "does not exist, or contains on: it does not switch seats off")
+        return passed(name, "seats are off now for all groups")
+    return passed(name, "does not exist, or contains on: seats are not switched off")
 
 
 def _seats_file(path: Path) -> Finding:
     """Whether the file with the gateway's seats can be replaced, for which its folder has to be written."""
     name, purpose = f"file {path}", "a restarted gateway reads its seats from it"
     if os.access(path.parent, os.W_OK | os.X_OK):
-        return passed(name, "its folder can be written", purpose)
-    return failed(name, f"the folder {path.parent} cannot be written", "correct --gateway-seats-file", purpose)
+        return passed(name, "its folder is writable", purpose)
+    return failed(name, f"the folder {path.parent} is not writable", "correct --gateway-seats-file", purpose)
 
 
 def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses, rules: Rules) -> Iterator[Finding]:
     try:
         brokers = cluster.brokers()
     except ClusterError as error:
-        yield skipped("brokers", f"are known after the first request of a client: {error}")
+        yield skipped("brokers", f"unknown until a client's first request: {error}")
         return
     tried = dict(sorted(brokers.items())[:SERVERS_MAX])
     yield from _reached({f"broker {node}": address for node, address in tried.items()}, where.to_brokers)
@@ -128,7 +130,7 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
         yield from (_port(where.port_base + node, node, settings) for node in tried)
     if len(brokers) > SERVERS_MAX:
         left = len(brokers) - SERVERS_MAX
-        yield skipped("more brokers", f"{left} of {len(brokers)} and their ports were not tried")
+        yield skipped("more brokers", f"{left} of {len(brokers)} and their ports were not checked")
     yield from _groups(cluster, rules)
 
 
@@ -138,10 +140,12 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         names = sorted(listed.group for listed in cluster.list_groups().groups if rules.of(listed.group))
         described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
     except ClusterError as error:
-        yield skipped("groups", f"whether the rules fit their groups is unknown: {error}")
+        yield skipped("groups", f"it is unknown whether the rules can apply to their groups: {error}")
         return
     if list(rules) and not names:
-        yield skipped("groups", "no group matches a rule now, or none may be described (Describe on Group)")
+        yield skipped(
+            "groups", "no group matches a rule now, or the principal may describe none of them (Describe on Group)"
+        )
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue
@@ -149,7 +153,7 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         if problem := rewrite_obstacle(rule, now):
             yield failed(name, problem, "correct --gateway-groups, or the clients", purpose)
         elif hidden := hidden_assignor(rule, now):
-            yield skipped(name, f"whether the rule fits is not known: {hidden}")
+            yield skipped(name, f"it is unknown whether the rule can apply: {hidden}")
         else:
             yield passed(name, f"{plural(len(now.members), 'member')}, {now.assignor or 'no assignor'}", purpose)
     if len(names) > GROUPS_MAX:
@@ -166,7 +170,7 @@ def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     finding = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = finding.detail, ephemeral_ports()
     if finding.status is FindingStatus.OK and port in ephemeral:
-        detail += f", but any connection may use it: the system assigns {ephemeral.start} to {ephemeral.stop - 1}"
+        detail += f", but in this system's range for outgoing connections: {ephemeral.start} to {ephemeral.stop - 1}"
     return Finding(name, finding.status, purpose, detail, fix=fix if finding.fix else "")
 
 
@@ -183,7 +187,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
             fix = "correct bootstrap.servers, security.protocol or ssl.*"
             yield failed(full, problem, fix, purpose, reached=False)
         else:
-            yield passed(full, f"{host}:{port} answers, {how}", purpose, reached=True)
+            yield passed(full, f"{host}:{port} responds, {how}", purpose, reached=True)
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
@@ -204,4 +208,4 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
         connection.abort()
     if answer[4:8] == _REQUEST[8:12]:
         return ""
-    return "the response does not follow Kafka's protocol" if answer else "it accepts connections, but does not answer"
+    return "the response does not follow Kafka's protocol" if answer else "it accepts connections, but does not respond"

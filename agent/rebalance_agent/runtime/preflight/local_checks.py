@@ -15,7 +15,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.listeners.configured_listeners import events_endpoint
 from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
-from rebalance_agent.runtime.preflight.findings import Finding, failed, passed
+from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.settings.flags import flag
 from rebalance_agent.runtime.settings.listener_security import (
     bearer_of,
@@ -102,7 +102,7 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
             probe.bind(where)
     except OSError as error:
         if _agent_answers(settings):
-            return passed(name, "in use by a running agent; a second one needs another address", purpose)
+            return skipped(name, f"in use by a running agent; a second agent needs another address: {flag(setting)}")
         return failed(name, f"cannot listen: {error.strerror}", f"choose another: {flag(setting)}", purpose)
     return passed(name, "is free", purpose)
 
@@ -143,10 +143,10 @@ def _events_file(settings: AgentSettings) -> Finding:
     if _missing(path):
         # The file is not created to find out: a check changes nothing.
         if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
-            return failed(name, "cannot be written", fix, purpose)
+            return failed(name, "is not writable", fix, purpose)
     elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
         return replace(refused, fix=fix)
-    return passed(name, "can be written", purpose)
+    return passed(name, "is writable", purpose)
 
 
 def _missing(path: str) -> bool:
@@ -168,4 +168,4 @@ def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
         trouble = tls_trouble(target.host, target.port, webhook_tls(settings, clock).get())
     if trouble:
         return failed(name, *trouble, purpose)
-    return passed(name, "takes connections; nothing was posted", purpose)
+    return passed(name, "accepts connections; nothing was posted", purpose)

@@ -47,7 +47,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
     try:
         yield from rights_findings(settings, properties, clock, len(brokers))
     except ClusterError as error:
-        yield failed("rights", str(error), "repair the cluster, then run check again")
+        yield failed("rights", str(error), "fix the cluster's problem, then run check again")
 
 
 def _without_servers(settings: AgentSettings) -> Finding:
@@ -62,7 +62,7 @@ def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Fin
     try:
         events_producer(properties)
     except InvalidInputError as error:
-        purpose = "publishes the events, each once"
+        purpose = "publishes each event exactly once"
         yield failed(f"events_topic {topic}", str(error), f"correct {error.field}", purpose)
 
 

@@ -75,7 +75,7 @@ def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsPr
 
 def _some(right: Right) -> RightsProbe:
     if right.some_do:
-        return RightsProbe(ProbeResult.UNKNOWN, "only some are visible: those that this principal may describe")
+        return RightsProbe(ProbeResult.UNKNOWN, "only those that this principal may describe are visible")
     return RightsProbe(ProbeResult.MISSING)
 
 

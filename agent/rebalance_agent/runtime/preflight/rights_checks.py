@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import principal_of
@@ -11,10 +11,17 @@ from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
 from rebalance_agent.runtime.preflight.source_checks import source_findings, source_rights
-from rebalance_agent.runtime.settings.rights import EVERYTHING, Right, acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import (
+    BLIND_MODES,
+    EVERYTHING,
+    Right,
+    acl_command,
+    agent_rights,
+    may_be_blind,
+)
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["rights_findings"]
@@ -39,6 +46,8 @@ def rights_findings(
 ) -> Iterator[Finding]:
     """One finding per permission of the role, and for an observer one per source. ``brokers``: how many there are.
 
+    An observer that can see no group fails: it would run, but never be ready.
+
     Raises:
         ClusterError: the cluster stopped answering.
     """
@@ -52,6 +61,7 @@ def rights_findings(
         missing = seen.verdict is ProbeResult.MISSING
         effects = (right.lost, right.mode, acl_command(right, principal, servers)) if missing else ()
         yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
+    yield from _blind_findings([right for right in rights if verdicts[str(right)] is ProbeResult.MISSING])
     if not isinstance(settings, ObserverSettings):
         return
     of_sources = source_rights(settings)
@@ -62,6 +72,19 @@ def rights_findings(
     }
     probes = {source: verdicts[str(right)] for source, right in of_sources.items()}
     yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1])
+
+
+def _blind_findings(missing: Sequence[Right]) -> Iterator[Finding]:
+    """One finding that no group is visible, if all permissions that show groups are ``missing``."""
+    if not may_be_blind(missing):
+        return
+    names = " and ".join(str(right) for right in missing if right.mode in BLIND_MODES)
+    yield failed(
+        "groups",
+        f"no group is visible, because {names} are denied; the observer would not become ready",
+        "grant at least one of the two with its command above; --acl-script prints the commands of all permissions",
+        "the observer reports groups",
+    )
 
 
 def _seen(
@@ -105,7 +128,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
                 reader.read(READ_MAX, READ_WAIT_S)
     except AccessDeniedError:
         return RightsProbe(ProbeResult.MISSING)
-    return RightsProbe(ProbeResult.HELD, f"read of one of its {partitions} partitions")
+    return RightsProbe(ProbeResult.HELD, f"can read from one of its {partitions} partitions")
 
 
 def _shown(settings: ObserverSettings, cluster: Cluster) -> tuple[int, int]:

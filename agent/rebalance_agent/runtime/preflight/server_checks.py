@@ -67,7 +67,7 @@ def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -
     )
     if len(servers) > SERVERS_MAX:
         left = len(servers) - SERVERS_MAX
-        yield ReachableServers(skipped("more servers", f"{left} of {len(servers)} were not tried"))
+        yield ReachableServers(skipped("more servers", f"{left} of {len(servers)} were not checked"))
 
 
 def other_brokers(
@@ -115,7 +115,7 @@ def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  
         if decisive := [error for error in errors if error.code() not in _TRANSIENT] or lost[LOST_MAX:]:
             raise KafkaException(decisive[0])
     if not future.done():
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no answer within {ANSWER_S:g} s"))  # noqa: SLF001
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no response within {ANSWER_S:g} s"))  # noqa: SLF001
     return future.result()
 
 

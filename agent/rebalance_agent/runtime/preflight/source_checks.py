@@ -46,7 +46,9 @@ def source_findings(
             yield skipped(name, text)
             continue
         needs = f"needs {right}; " if right else ""
-        unproven = "; the right is not proven" if probes.get(source) is ProbeResult.UNKNOWN else ""
+        unproven = (
+            "; it is unknown whether the permission is granted" if probes.get(source) is ProbeResult.UNKNOWN else ""
+        )
         yield passed(name, f"{'used' if source == used else 'not used'}; {needs}{costs[source]}{unproven}")
 
 
@@ -59,14 +61,17 @@ def _used(settings: ObserverSettings, allowed: Mapping[str, bool]) -> str:
 def _costs(settings: ObserverSettings, brokers: int, groups: int) -> dict[str, str]:
     """What each source costs all brokers together, per second: upper limits where requests depend on the traffic."""
     fetches = brokers * 1000 / int(TAIL_TUNING["fetch.wait.max.ms"])
+    # Twice: the client of librdkafka lists classic groups, and kafka-python's those whose coordinator assigns.
     listings = brokers * (1000 / settings.list_interval_ms + 1 / settings.list_all_interval_seconds)
+    both = brokers * (1000 / settings.list_interval_ms + 1 / settings.describe_interval_seconds) + listings
     described = f"{_number(groups / settings.describe_interval_seconds)} descriptions of groups"
-    lists = f"{_number(listings)} ListGroups per second"
+    lists, all_lists = (f"{_number(number)} ListGroups per second" for number in (listings, both))
     return {
         "offsets-topic": f"up to {_number(fetches)} fetches and {lists}",
-        "frames": f"{described} and {lists}; knows groups of the classic protocol whose leader reports or is behind a "
-        "gateway with gateway_generations",
-        "describe": f"{described} and {lists}; shows members and assignments, no generations",
+        "frames": f"{described} and {all_lists}; covers groups of the classic protocol whose leader reports its "
+        "generations or is behind a gateway with gateway_generations",
+        "describe": f"{described} and {all_lists}; shows members and assignments, and generations of groups whose "
+        "coordinator assigns",
     }
 
 

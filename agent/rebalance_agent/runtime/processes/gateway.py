@@ -203,7 +203,7 @@ class GatewayRole:
         try:
             return ApiServer.of_pod()
         except InvalidInputError as error:
-            text = "consumers take seats of consumers behind the same gateway only"
+            text = "consumers can only take seats of consumers behind the same gateway"
             self._log.error("seats_claim", outcome="failed", problem=error.problem, help=text)
             return None
 
@@ -224,7 +224,7 @@ class GatewayRole:
                 brokers = await asyncio.to_thread(cluster.brokers)
             except ClusterError as error:
                 # If only the clients can log in, the brokers become known from the clients' metadata requests.
-                self._log.info("brokers_unknown", reason=str(error), help="known after the first request of a client")
+                self._log.info("brokers_unknown", reason=str(error), help="unknown until a client's first request")
                 await asyncio.sleep(backoff.next())
                 continue
             await gateway.open_ports(brokers)

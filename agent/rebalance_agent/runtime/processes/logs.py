@@ -18,7 +18,7 @@ __all__ = ["configure_logs"]
 def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     """Log at ``level`` (debug, info, warning, error) in ``form`` (auto, json, console) to ``stream`` (stderr).
 
-    Records of ``logging``, which libraries write, get the same form.
+    Records of ``logging``, which libraries write, get the same form; those of kafka-python are written at debug only.
     """
     stream = stream or sys.stderr
     console = form == "console" or (form == "auto" and stream.isatty())
@@ -50,6 +50,8 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+    # kafka-python writes lines for each attempt to connect; who uses its connections reports their failures.
+    logging.getLogger("kafka").setLevel(logging.NOTSET if level == "debug" else logging.CRITICAL)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

@@ -37,7 +37,7 @@ from rebalance_agent.runtime.processes.memory import (
     look_at_all,
     older_objects_kept,
 )
-from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_watch
+from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_parts, rights_watch
 from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.roles import ObserverSettings
@@ -136,7 +136,7 @@ class Observer:
         """
         with ExitStack() as stack:
             if self._configured:
-                self._health.starting((CLUSTER, *watch_parts(self._settings)))
+                self._health.starting((CLUSTER, *watch_parts(self._settings), *rights_parts(self._settings)))
             if self._posts:
                 stack.callback(self._posted.close)
                 self._posts.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import structlog
 
@@ -15,10 +15,10 @@ from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
-from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, Right, acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import BLIND_MODES, Right, acl_command, agent_rights, may_be_blind
 from rebalance_agent.runtime.settings.roles import AgentSettings
 
-__all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_watch", "watch_rights"]
+__all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_parts", "rights_watch", "watch_rights"]
 
 _log = structlog.get_logger("rebalance_agent.rights")
 
@@ -27,10 +27,7 @@ RIGHTS_WATCH_S = 60.0
 log."""
 
 RIGHTS_PART = "rights"
-"""The readiness part, which exists only while no group can be seen."""
-
-BLIND = (ADMIN_ONLY, "groups-hidden")
-"""The degraded modes that together leave no way to see a group."""
+"""The readiness part of an observer: not ready before the first probe, and while no group is visible."""
 
 JOIN_S = 2.0
 """Longest wait at stop for a running probe, in seconds."""
@@ -42,7 +39,6 @@ class RightsWatch:
 
     ``principal`` and ``servers`` are for the commands that grant missing permissions. ``denied``: degraded mode ->
     reason, for what brokers refused to the running role; it decides where brokers do not report what is allowed.
-    ``blind``: the last probe found that no group can be seen.
     """
 
     rights: Sequence[Right]
@@ -51,17 +47,28 @@ class RightsWatch:
     principal: str
     servers: str
     denied: Callable[[], Mapping[str, str]] = dict
-    blind: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare the first probe."""
+        self._blind = False
 
     def __call__(self) -> None:
-        """Probe the permissions, and record the result."""
+        """Probe the permissions, and record the result; if they cannot be probed, the last known result stays."""
         try:
-            proofs = prove(self.rights, self.access)
+            self._blind = self._probe()
         except ClusterError:
-            return  # polls report what is wrong with the cluster; the last known modes stay
+            pass  # polls report what is wrong with the cluster
         except Exception:  # noqa: BLE001 - an error must not end the watch
             _log.exception("rights_watch_failed")
-            return
+        if self._blind:
+            self.health.unready(RIGHTS_PART, "no group is visible: no permission on the offsets topic or on any group")
+        elif may_be_blind(self.rights):
+            # Also after a failed first probe: a cluster whose permissions cannot be probed may still show its groups.
+            self.health.ready(RIGHTS_PART)
+
+    def _probe(self) -> bool:
+        """Probe the permissions and record the degraded modes; return whether no group can be seen."""
+        proofs = prove(self.rights, self.access)
         modes: dict[str, str | None] = {right.mode: None for right in self.rights}
         commands: dict[str, str] = {}
         refusals = self.denied()
@@ -71,12 +78,12 @@ class RightsWatch:
                 modes[right.mode] = f"{right} is missing: {right.lost}"
                 commands[right.mode] = acl_command(right, self.principal, self.servers)
         self.health.degraded(modes, commands)
-        blind = all(modes.get(mode) for mode in BLIND)
-        if blind:
-            self.health.unready(RIGHTS_PART, "no group is visible: no permission on the offsets topic or a group")
-        elif self.blind:
-            self.health.ready(RIGHTS_PART)
-        self.blind = blind
+        return all(modes.get(mode) for mode in BLIND_MODES)
+
+
+def rights_parts(settings: AgentSettings) -> tuple[str, ...]:
+    """Return the readiness parts that permissions decide. They are set at the start: else `ready` comes too early."""
+    return (RIGHTS_PART,) if may_be_blind(agent_rights(settings)) else ()
 
 
 def rights_watch(

@@ -34,7 +34,7 @@ from rebalance_agent.ui.page.site import Site
 
 __all__ = ["Sidecar", "workload"]
 
-_NO_CONSUMER = ("no consumer has reported an assignment yet", "no consumer has joined a group by this gateway yet")
+_NO_CONSUMER = ("no consumer has reported an assignment yet", "no consumer has joined a group through this gateway yet")
 """Why the consumers of a sidecar, and of a gateway, are not ready at first."""
 
 NAMELESS_S = 5.0

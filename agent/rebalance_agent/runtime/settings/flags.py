@@ -16,7 +16,7 @@ from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, pro
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 
 __all__ = ["HELP_GROUPS", "add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
-_LISTED = "all users of this machine can read it in the process list"
+_LISTED = "all users of this machine could read it in the process list"
 
 _OPTIONAL_VALUE: Mapping[str, Any] = {"nargs": "?", "const": "true"}
 _METAVARS: Mapping[object, str] = {bool: "true|false", int: "N", float: "SECONDS"}
@@ -34,7 +34,7 @@ HELP_GROUPS = {
     "published events": r"events_topic|events_file.*|events_webhook.*",
     "web port": r"listen|tls_.*|web_.*",
     "events that consumers and sidecars post": r"events_(listen|token|tls).*",
-    "which groups and topics": r"source|.*(groups|topics)_(allow|deny)|copartitioned|stall_limits|host_names",
+    "groups and topics": r"source|.*(groups|topics)_(allow|deny)|copartitioned|stall_limits|host_names",
     "lag": r"lag_.*|max_lag_.*",
     "size of /metrics": r"max_.*|top_topics",
     "times": r".*interval.*|settle_seconds",

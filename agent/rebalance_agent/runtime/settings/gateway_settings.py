@@ -27,18 +27,18 @@ class GatewaySettings(SidecarSettings):
         "127.0.0.1:29092", description="bootstrap address for clients, to use as their bootstrap.servers"
     )
     gateway_port_base: int = Field(
-        29_400, ge=0, le=65_000, description="a broker's port is this plus its node id; 0: any free port"
+        29_400, ge=0, le=65_000, description="a broker's port is this number plus its node id; 0: any free port"
     )
     gateway_advertised_host: Annotated[Text, checked(_host)] = Field(
         "", description="advertised host of every broker; empty: that of gateway_listen"
     )
     gateway_beyond_loopback: bool = Field(
-        default=False, description="whether gateway_listen may be an address that other machines reach"
+        default=False, description="whether gateway_listen may be an address that other machines can reach"
     )
     gateway_groups: Annotated[str, checked(parse_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",
-        description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
-        "(a regular expression that must match the whole name); empty: none, frames are only forwarded",
+        description="groups that get an assignor of this library: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
+        "(PATTERN: a regular expression that matches the whole name); empty: none, frames are only forwarded",
     )
     gateway_seats: Annotated[str, checked(parse_seat_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",
@@ -49,48 +49,48 @@ class GatewaySettings(SidecarSettings):
         0.0,
         ge=0,
         le=ADMISSION_SECONDS_MAX,
-        description="newcomers of groups with seats that find no seat join together, at multiples of this many seconds "
-        "of the clock, and kept seats are given up together; 0: off",
+        description="in groups with seats, new consumers that find no seat join together whenever the clock reaches a "
+        "multiple of this many seconds, and kept seats are given up together; 0: off",
     )
     gateway_seats_file: Text = Field(
         "",
-        description="file in which this gateway saves the seats of its consumers, to continue with them after a "
-        "restart; no other gateway may use it, and its folder must exist and outlive the process; empty: none",
+        description="file in which this gateway saves the seats of its consumers, to restore them after a restart; no "
+        "other gateway may use the file, and its folder must exist and outlive the process; empty: none",
     )
     gateway_seats_switch_file: Text = Field(
         "",
-        description="file that switches the seats of all groups off while it exists and contains off, or anything "
-        "else but on; empty: none",
+        description="file that switches seats off for all groups while it exists, unless it contains `on`; empty: none",
     )
     gateway_generations: bool = Field(
         default=False,
-        description="whether the generations that consumers here lead are published, for observers that may not read "
-        "__consumer_offsets",
+        description="whether to publish the generations whose leader is behind this gateway, for observers "
+        "without permission to read __consumer_offsets",
     )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,
         gt=0,
         le=60,
-        description="how long a group waits for our assignor before the client's own result is used",
+        description="how long a group waits for the gateway's assignor before the client's own assignment is used",
     )
     gateway_rack: Text = Field(
         "", description="rack of consumers that send none when they join (client.rack); empty: unknown"
     )
     gateway_telemetry: bool = Field(
         default=False,
-        description="whether the gateway asks clients for their own metrics (KIP-714), if the brokers do not",
+        description="whether the gateway requests clients' own metrics (KIP-714) if the brokers do not",
     )
     gateway_telemetry_seconds: float = Field(
         15.0, ge=1, le=3600, description="how often each client pushes these metrics"
     )
     gateway_telemetry_metrics: Annotated[str, checked(metric_prefixes), Field(max_length=PREFIXES_TEXT_MAX)] = Field(
         "",
-        description="prefixes of metrics, separated by commas, that clients are asked for besides those that the "
+        description="comma-separated prefixes of metrics to request from clients, in addition to those that the "
         "gateway exports; useful with gateway_telemetry_pass",
     )
     gateway_telemetry_pass: bool = Field(
         default=False,
-        description="whether all that clients push also goes to the OTLP endpoint of OTEL_EXPORTER_OTLP_ENDPOINT",
+        description="whether everything that clients push is also sent to the OTLP endpoint of "
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
     )
     gateway_tls_cert_file: Text = Field("", description="PEM file with the certificate for clients; empty: no TLS")
     gateway_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
@@ -101,7 +101,7 @@ class GatewaySettings(SidecarSettings):
         25.0,
         ge=0,
         le=3600,
-        description="maximum wait at stop until clients disconnect; the gateway serves them meanwhile",
+        description="at shutdown, how long to wait for clients to disconnect; they are served meanwhile",
     )
 
     @model_validator(mode="after")

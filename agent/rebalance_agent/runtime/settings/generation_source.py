@@ -18,13 +18,15 @@ class GenerationSource(BaseSettings):
     source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
         "auto",
         description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
-        "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations; `auto`: "
-        "the log if it may be read, else frames. Groups without a generation are described",
+        "and of instrumented consumers that lead their groups; `describe`, only descriptions of groups, without "
+        "generations of classic groups; `auto`: the log if it may be read, else frames. Groups without a generation "
+        "are described",
     )
 
     replicas_group: ReplicasGroup = Field(
         "",
-        description="consumer group in which replicas share the groups; empty: this observer reports all",
+        description="consumer group in which replicas of the observer share the groups; empty: this observer reports "
+        "all groups",
     )
 
     @property
@@ -36,6 +38,7 @@ class GenerationSource(BaseSettings):
     def _shared_log(self) -> Self:
         if self.replicas_group and not self.reads_log:
             raise ValueError(
-                "source: must be auto or offsets-topic, whose partitions the replicas of replicas_group share"
+                "source: must be auto or offsets-topic with replicas_group, because replicas share the partitions of "
+                "that topic"
             )
         return self

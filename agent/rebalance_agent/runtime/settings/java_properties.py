@@ -73,13 +73,16 @@ def parsed_properties(text: str) -> dict[str, str]:
 def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = frozenset()) -> dict[str, str]:
     """Connection and login in librdkafka's names; properties of consumers, producers and serializers are left out.
 
-    ``given``: librdkafka's names that are set otherwise, so that what cannot be translated into them is not an error.
+    ``given``: librdkafka's names that are set otherwise, so that properties without a translation into them are no
+    errors.
 
     Raises:
         InvalidInputError: a keystore, a login module or a variable that librdkafka has no property for.
     """
     if variable := next((name for name, value in java.items() if value.startswith("${")), None):
-        raise InvalidInputError(FIELD, f"{variable}: the agent has no config providers; write the value itself")
+        raise InvalidInputError(
+            FIELD, f"{variable}: the agent does not support config providers; write the value itself"
+        )
     translated = {name: value for name, value in java.items() if name in _SAME and value}
     if "request.timeout.ms" in java:
         translated["socket.timeout.ms"] = java["request.timeout.ms"]
@@ -116,7 +119,10 @@ def _trusted(java: Mapping[str, str], given: frozenset[str]) -> Iterator[tuple[s
         if java.get("ssl.truststore.type", "JKS").upper() == "PEM":
             yield "ssl.ca.location", store
         elif not given & {"ssl.ca.location", "ssl.ca.pem", "ssl.ca.pem.file"}:
-            text = f"librdkafka reads certificates as PEM only: write them with `keytool -list -rfc -keystore {store}`"
+            text = (
+                "librdkafka reads CA certificates only in PEM form: export them with `keytool -list -rfc -keystore "
+                f"{store}`"
+            )
             raise InvalidInputError(FIELD, f"ssl.truststore.location: {text}, and add --kafka ssl.ca.location=FILE")
 
 

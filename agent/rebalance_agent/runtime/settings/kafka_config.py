@@ -104,7 +104,7 @@ _NO_GSSAPI = (
     "from source on a librdkafka with libsasl2: pip install --no-binary confluent-kafka confluent-kafka"
 )
 
-_NO_MSK_IAM = "AWS_MSK_IAM is of Java clients: set OAUTHBEARER, and sasl.oauthbearer.method to aws-msk-iam"
+_NO_MSK_IAM = "only Java clients support AWS_MSK_IAM: set OAUTHBEARER, and sasl.oauthbearer.method to aws-msk-iam"
 
 
 def property_name(name: str) -> str:

@@ -6,6 +6,7 @@ is never needed: brokers list the groups that a principal may describe.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,10 +14,13 @@ from rebalance_agent.cluster.acls import allow_command
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
-__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights"]
+__all__ = ["ADMIN_ONLY", "BLIND_MODES", "EVERYTHING", "Right", "acl_command", "agent_rights", "may_be_blind"]
 
 ADMIN_ONLY = "admin-only"
 """The degraded mode without permission to read the offsets topic."""
+
+BLIND_MODES = (ADMIN_ONLY, "groups-hidden")
+"""The degraded modes that together leave no way to see a group."""
 
 EVERYTHING = "*"
 """The resource name of a permission on every topic or group."""
@@ -50,7 +54,7 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
     events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
-        lost = "members' own times are unknown: stalls stay bounds, times of callbacks and pods are absent"
+        lost = "members' own measurements are missing: stalls are bounds, and there are no callback times and no pods"
         why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
         of_groups = [right for right in _group_rights(settings) if settings.reads_log or right.name != OFFSETS_TOPIC]
@@ -67,7 +71,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             OFFSETS_TOPIC,
             ADMIN_ONLY,
             "the coordinator's own log: generations, assignments, moved partitions, end times",
-            'groups are only described, source="admin": no generations, no aborted rebalances, no stalls',
+            'classic groups are only polled, source="admin": no generations, no aborted rebalances, no stalls',
         ),
         Right(
             "Describe",
@@ -75,8 +79,8 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             EVERYTHING,
             "groups-hidden",
             "detects the start of classic rebalances (ListGroups), describes groups until the log is read",
-            "a classic rebalance is detected only at its end, so its stall has wider bounds; no group is described; "
-            "no skew by lag",
+            "a classic rebalance is detected only when it ends, so its stall has wider bounds; groups are not "
+            "described; no skew by lag",
             some_do=some_do,
         ),
         Right(
@@ -84,9 +88,10 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             EVERYTHING,
             "topics-hidden",
-            "partition counts and topic ids, and the times of the records that departed members read last",
-            "counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
-            "topics of consumer, share and streams groups appear as ids; upper bounds of leaves are wider",
+            "reads partition counts, topic ids, and the times of the last records that departed members read",
+            "partition counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
+            "topics of consumer, share and streams groups appear as ids; stalls after a member left have wider upper "
+            "bounds",
             some_do=some_do,
         ),
         Right(
@@ -116,8 +121,8 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
     shares = "shares the groups with the other replicas"
     unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
     lost = (
-        "each start reads the whole offsets topic; "
-        "rebalances that ended or settled while no observer ran are not reported"
+        "each start reads the whole offsets topic; rebalances that ended or settled while the observer was down are "
+        "not reported"
     )
     normal = "reads each group's baselines, if the pipeline runs"
     absent = "kafka_rebalance_stall_baseline_seconds is absent"
@@ -128,6 +133,11 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
         Right("Create", "Topic", state, "state-unsaved", "creates the topic if it is missing", lost),
         Right("Read", "Topic", baselines, "baselines-unread", normal, absent),
     )
+
+
+def may_be_blind(rights: Iterable[Right]) -> bool:
+    """Whether no group is visible if all of these permissions are missing."""
+    return {*BLIND_MODES} <= {right.mode for right in rights}
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:

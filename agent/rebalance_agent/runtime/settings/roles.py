@@ -64,12 +64,12 @@ class AgentSettings(BaseSettings):
     kafka: KafkaProperties = Field(
         default_factory=dict,
         repr=False,
-        description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
+        description="Kafka client property by librdkafka's name; KEY.file=PATH reads the value from a file",
     )
     kafka_config: Text = Field(
         "", description="client.properties of a Java client: its servers, TLS and login are used; kafka overrides them"
     )
-    events_topic: Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
+    events_topic: Topic = Field("rebalance-events", description="topic to which events are published; empty: none")
     events_file: Text = Field("", description="file to which events are appended as JSON lines; empty: no file")
     events_file_bytes: int = Field(
         100 * 1024 * 1024, ge=1024, le=1 << 40, description="size in bytes at which the file is rotated to .1, .2, ..."
@@ -85,12 +85,12 @@ class AgentSettings(BaseSettings):
         "", description="kinds of events that are POSTed, separated by spaces, such as generation aborted; empty: all"
     )
     events_webhook_groups: Pattern = Field(
-        ".*", description="regular expression that matches the whole names of the groups whose events are POSTed"
+        ".*", description="regular expression for the whole names of the groups whose events are POSTed"
     )
     events_webhook_template_file: Text = Field(
         "",
-        description="JSON file with fields of the event such as ${group}: each event is POSTed in this form, by a POST "
-        "of its own; empty: events as they are",
+        description="JSON template with placeholders such as ${group}: each event is POSTed separately, in this form; "
+        "empty: events are POSTed unchanged",
     )
     events_webhook_token_file: Text = Field(
         "", description="file with the bearer token for the webhook; empty: no token"
@@ -105,11 +105,11 @@ class AgentSettings(BaseSettings):
         "", description="PEM file with the key of that certificate, unencrypted; empty: it is in the same file"
     )
     events_webhook_seconds: float = Field(
-        60.0, ge=1, le=3600, description="how long a batch of events is retried before it is dropped"
+        60.0, ge=1, le=3600, description="how long sending a batch of events is retried before the batch is dropped"
     )
     listen: WebAddress = Field(
         LISTEN,
-        description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308 for other machines",
+        description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308: all interfaces",
     )
     tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
     tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
@@ -122,12 +122,12 @@ class AgentSettings(BaseSettings):
     web_token_for_health: bool = Field(
         default=False, description="whether /healthz and /readyz also require that token"
     )
-    cluster_name: str = Field("", max_length=100, description="adds the label cluster to every metric if set")
+    cluster_name: str = Field("", max_length=100, description="label `cluster` of every metric; empty: no such label")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="auto: console form on a terminal, JSON lines elsewhere"
     )
-    stop_seconds: float = Field(5.0, ge=0, le=300, description="maximum wait at stop until pending events are sent")
+    stop_seconds: float = Field(5.0, ge=0, le=300, description="how long to wait for pending events at shutdown")
 
     @classmethod
     def settings_customise_sources(
@@ -177,50 +177,54 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     """``rebalance-agent observe``."""
 
     idle: bool = Field(
-        default=False, description="without bootstrap servers: start, be ready and observe nothing, instead of an error"
+        default=False,
+        description="without bootstrap servers, start and be ready without observing anything, instead of failing",
     )
     read_only: bool = Field(
         default=False,
         description="create no topic and write no record: no events in events_topic, no snapshots in state_topic",
     )
-    groups_allow: Pattern = Field(
-        ".*", description="regular expression that matches the whole names of the groups to show"
-    )
+    groups_allow: Pattern = Field(".*", description="regular expression for the whole names of the groups to show")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression for groups to hide, besides `rebalance-agent.seats.*`; empty hides no others",
+        description="regular expression for groups to hide, in addition to `rebalance-agent.seats.*`; empty: no others",
     )
     empty_groups_allow: Pattern = Field(
         "",
-        description="regular expression that matches whole names of groups that may have no members, because they "
-        "are scaled to zero or run by a schedule; empty: none",
+        description="regular expression for the whole names of groups that may be without members, because they scale "
+        "to zero or run on a schedule; empty: none",
     )
-    topics_allow: Pattern = Field(".*", description="regular expression for the topics that may become labels")
-    topics_deny: Pattern = Field("", description="regular expression for the topics that may not; empty denies none")
+    topics_allow: Pattern = Field(".*", description="regular expression for the topics that become labels")
+    topics_deny: Pattern = Field(
+        "", description="regular expression for the topics that do not become labels; empty: none"
+    )
     max_member_series: int = Field(
-        100, ge=0, le=100_000, description="maximum number of series per group with a client id"
+        100, ge=0, le=100_000, description="maximum number of series with a client id for each group"
     )
     max_topic_series: int = Field(
         0,
         ge=0,
         le=10_000,
-        description="maximum number of topics per group with their numbers of members and partitions; the others are "
-        "summed up in _folded; 0: none",
+        description="maximum number of topics per group with series of their own for members and partitions; the "
+        "others are summed up in _folded; 0: no such series",
     )
     top_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics per group that are shown as unevenly assigned"
+        5, ge=0, le=1_000, description="maximum number of unevenly assigned topics per group that have series"
     )
     lag_groups: Pattern = Field(
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series of groups; the largest are left out"
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of groups' series; the largest groups are left out"
     )
     max_state_bytes: int = Field(
-        160_000_000, ge=10**7, le=10**10, description="maximum bytes of groups' states; new groups may be only shown"
+        160_000_000,
+        ge=10**7,
+        le=10**10,
+        description="maximum bytes of groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics per group with their own lag; others are in _folded"
+        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; others are in _folded"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: Declarations = Field(
@@ -234,22 +238,22 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     host_names: HostRules = Field(
         "",
         description="what counts as a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node (as "
-        "sidecars report them), or a regular expression for client ids whose first group is the host; the first match "
-        "applies, other groups have address",
+        "sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
+        "first match applies, other groups have address",
     )
     settle_seconds: float = Field(
         5.0,
         ge=0,
         le=600,
-        description="how long the stall of a rebalance waits for members' own events before it is final",
+        description="how long to wait for members' own events before the stall of a rebalance is final",
     )
     list_interval_ms: int = Field(
-        200, ge=20, le=60_000, description="how often rebalancing groups are listed; bounds the error of a start"
+        200, ge=20, le=60_000, description="how often rebalancing groups are listed; limits the error of start times"
     )
     list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="how often all groups are listed")
     topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="how often partition counts are read")
     describe_interval_seconds: float = Field(
-        5.0, ge=0.2, le=3600, description="how often groups are described if the offsets topic may not be read"
+        5.0, ge=0.2, le=3600, description="how often groups are described if the offsets topic is not readable"
     )
     state_topic: Topic = Field(
         "rebalance-agent-state", description="compacted topic of snapshots, from which a restart continues; empty: none"
@@ -278,7 +282,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
             raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
         # A post reaches one replica; only the topic reaches all of them.
         if self.events_listen and self.replicas_group and not self.published_topic:
-            raise ValueError("events_listen: with replicas_group it needs an events_topic, and no read_only")
+            raise ValueError("events_listen: with replicas_group, events_topic must be set and read_only must not")
         return self
 
 
@@ -287,7 +291,7 @@ class SidecarSettings(ListeningSettings):
 
     listen: WebAddress = Field(
         LISTEN,
-        description="address of /metrics, /healthz, /readyz and /config; 0.0.0.0:29308 for other machines",
+        description="address of /metrics, /healthz, /readyz and /config; 0.0.0.0:29308: all interfaces",
     )
     events_listen: EventsAddress = Field(
         f"127.0.0.1:{EVENTS_PORT}",

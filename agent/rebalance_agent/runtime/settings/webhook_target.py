@@ -40,7 +40,7 @@ def webhook_target(url: str) -> WebhookTarget:
     except ValueError:
         raise ValueError("is not a URL") from None
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise ValueError("must be a URL of http or https, such as https://example.org/events")
+        raise ValueError("must be an http or https URL, such as https://example.org/events")
     if "@" in parts.netloc:
         raise ValueError("must not contain a user or password; use events_webhook_token_file")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -47,7 +47,9 @@ class EventTemplate:
         except (ValueError, RecursionError):
             raise InvalidInputError(setting, f"{path} is not JSON") from None
         if value is None or not _FIELD.search(data.decode()):
-            raise InvalidInputError(setting, f"{path} must have a field such as ${{group}}, and at most 64 KiB")
+            raise InvalidInputError(
+                setting, f"{path} must contain a placeholder such as ${{group}}, and be at most 64 KiB"
+            )
         return cls(value)
 
     def body(self, line: bytes) -> bytes:

@@ -64,7 +64,7 @@ class PendingEvents:
             self._closed = True
         if lost:
             self._dropped(lost)
-            self._log.warning("events_lost_at_stop", events=lost, sink="kafka", reason="the cluster never answered")
+            self._log.warning("events_lost_at_stop", events=lost, sink="kafka", reason="the cluster never responded")
 
     def _release(self) -> None:
         while self._held:

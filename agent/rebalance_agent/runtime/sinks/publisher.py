@@ -12,6 +12,7 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from rebalance_agent.cluster.agent_topics import (
+    DURABLE,
     REPLACE_WAIT_MAX_S,
     REPLACE_WAIT_S,
     SILENT,
@@ -59,8 +60,7 @@ def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Pr
         "partitioner": "murmur2_random",
         "topic.metadata.propagation.max.ms": UNKNOWN_TOPIC_MS,
         **with_token_callback(properties),
-        "acks": "all",
-        "enable.idempotence": True,
+        **DURABLE,
         "logger": SILENT,
     }
     try:

@@ -82,7 +82,7 @@ class TraceSink:
             with self._reasons:
                 if self._exporter.export(spans) is SpanExportResult.SUCCESS:
                     break
-            reason = f"the collector answered {self._status}" if self._status else self._reasons.reason
+            reason = f"the collector responded with {self._status}" if self._status else self._reasons.reason
             if self._status and self._status not in _AGAIN:
                 raise DeliveryError(reason)
             if not waited:

@@ -72,7 +72,9 @@ class Webhook:
             InvalidInputError: a token would be sent unencrypted over a network.
         """
         if self.token and self.target.scheme == "http" and not is_loopback(self.target.host):
-            raise InvalidInputError("events_webhook", "must be https if a token is sent beyond loopback")
+            raise InvalidInputError(
+                "events_webhook", "must be https if a token is sent to an address that is not loopback"
+            )
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
         """POST until the batch is accepted, leaving out lines that a 400 names as wrong, as a sidecar's answer does.
@@ -86,7 +88,7 @@ class Webhook:
             answer, reason = _NO_ANSWER, ""
             try:
                 answer = self._post(self._body([lines[index] for index in left]), given_up)
-                reason = f"{self.target.shown} answered {answer.status}"
+                reason = f"{self.target.shown} responded with {answer.status}"
             except (OSError, http.client.HTTPException) as error:
                 reason = f"{self.target.shown}: {error or type(error).__name__}"
             if answer.status in _SUCCESS:
@@ -94,7 +96,7 @@ class Webhook:
             pause = 0.0
             if 0 < answer.line <= len(left):
                 wrong = left.pop(answer.line - 1)
-                refused = f"{reason} to a line of {len(lines[wrong])} bytes"
+                refused = f"{reason} for a line of {len(lines[wrong])} bytes"
             elif answer.status and answer.status not in _AGAIN:
                 raise DeliveryError(reason)
             else:

@@ -85,7 +85,7 @@ class VerifiedCluster:
             ClusterError: the topic is not there, or cannot be read.
         """
         if OFFSETS_TOPIC not in self._counts:
-            raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
+            raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not describe it")
         for message in self._records(OFFSETS_TOPIC):
             key, partition, offset = message.key() or b"", message.partition(), message.offset()
             timestamp_ms = message.timestamp()[1]
@@ -151,4 +151,4 @@ def _samples(text: str) -> Iterator[ParsedSample]:
     try:
         yield from parsed_samples(text)
     except ValueError as error:
-        raise InvalidInputError("", f"is not text of metrics ({error})") from None
+        raise InvalidInputError("", f"is not in the Prometheus text format ({error})") from None

@@ -20,6 +20,7 @@ from rebalance_agent.health import Health
 from rebalance_agent.model.events import Event, Reported
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
+from rebalance_agent.polls.describe_epochs import EpochPoll
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
 from rebalance_agent.polls.last_reads import READS_EVERY_S, ReadTimesPoll
@@ -123,7 +124,8 @@ class ClusterWatch:
         self._vanished = VanishedGroups(context, self.views, lambda: self._tail.reached)
         counted = [*readers, self._vanished, *((loads,) if loads else ()), *((share.store,) if share.store else ())]
         topics = TopicsPoll(context, [part.on_topics for part in counted])
-        self._describe = DescribePoll(context, needed=lambda: self._tail.late)
+        self._epochs = EpochPoll(context, context.cluster.epoch_describer, self._hidden)
+        self._describe = DescribePoll(context, needed=lambda: self._tail.late, elsewhere=self._epochs.handles)
 
         # From the inbox, observations go to the tracker, its events to the sinks, the observations to the listeners.
         tracker = Tracker(
@@ -163,6 +165,8 @@ class ClusterWatch:
         every(settings.topics_interval_seconds, topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
         every(settings.list_interval_ms / 1000, self._describe.again, "describe_again")
+        every(settings.describe_interval_seconds, self._epochs.poll, "describe_epochs")
+        every(settings.list_interval_ms / 1000, self._epochs.again, "describe_moving")
         if loads:
             every(settings.lag_interval_seconds, loads.poll, "loads")
         every(READS_EVERY_S, reads, "read_times")
@@ -197,6 +201,7 @@ class ClusterWatch:
         """Start; ``stack`` stops it: first the collectors that fill the inbox, then the core that empties it."""
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
+        stack.callback(self._epochs.close)
         stack.callback(self._context.inbox.close)
         for worker in self._workers:
             worker.start()
@@ -221,6 +226,10 @@ class ClusterWatch:
     def _by_frames(self) -> bool:
         """Whether generations that leaders report are used: if none come from the offsets topic."""
         return self._source == "frames" or (self._source == "auto" and bool(self.denied()))
+
+    def _hidden(self) -> bool:
+        """Whether records of groups are not read: because of the settings, or because that is not permitted."""
+        return self._source in ("frames", "describe") or bool(self.denied())
 
     def _tailing(self) -> bool:
         return self._tail.caught_up.is_set()

@@ -71,7 +71,7 @@ def free_ports(count: int) -> list[int]:
         chosen.add(port)
         if len(chosen) == count:
             return sorted(chosen)
-    msg = f"there are not {count} free ports on {HOST} between {PORTS.start} and {PORTS.stop - 1}"
+    msg = f"fewer than {count} ports are free on {HOST} between {PORTS.start} and {PORTS.stop - 1}"
     raise OSError(msg)
 
 

@@ -167,11 +167,11 @@ class EpochGroupRecords:
         return self._topics
 
     def named_topics(self, cluster_topics: ClusterTopics) -> set[str]:
-        """Return the known names of the topics of which members have partitions."""
+        """Return the known names of the topics in which members have partitions."""
         return {topic for key in self._keys for topic in self.subtopologies.get(key, (cluster_topics.name(key),))}
 
     def unnamed(self, had: Collection[str], cluster_topics: ClusterTopics) -> frozenset[str]:
-        """Return the topic ids without a known name of which members have, or ``had``, partitions."""
+        """Return the ids of topics without a known name in which members have, or ``had``, partitions."""
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self.subtopologies and not cluster_topics.has_name(key))
 

@@ -20,7 +20,7 @@ from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes, 
 from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, TimeBounds
 
-__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
+__all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures", "kept_waiting"]
 
 EXPIRY_SLACK_MS = 1_000
 """How long (ms) after a timeout the coordinator may remove a member, because of timers and network delay."""
@@ -56,10 +56,10 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     start = generation.start
     if start is None:
         return {}
-    removal, timeout_ms = _removal(start, generation), max(before.rebalance_timeout_ms, generation.rebalance_timeout_ms)
-    kept_waiting = removal.until_ms - start.earliest_ms >= timeout_ms
+    removal, timeout_ms = _removal(start, generation), _timeout_ms(before, generation)
+    waited = kept_waiting(before, generation)
     gone = member_changes(before.members, generation.members).gone
-    if kept_waiting and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
+    if waited and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
         # The other members waited only for this one. A member that had died would have been removed sooner.
         sooner = gone[0].session_timeout_ms < timeout_ms
         anew = changed_since(start.earliest_ms, generation.coordinator_changes)
@@ -68,9 +68,17 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     for member in gone:
         how = _departure(member, before, generation, commits, removal)
         # Even a member that commits is removed if the others waited for it until the rebalance timeout.
-        if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):
+        if how is not Departure.UNKNOWN and not (how is Departure.LEFT and waited):
             shown[member.member_id] = how
     return shown
+
+
+def kept_waiting(before: Generation | None, generation: Generation) -> bool:
+    """Whether the others may have waited for departed members until the rebalance timeout, which expelled those."""
+    start = generation.start
+    if start is None or before is None:
+        return False
+    return _removal(start, generation).until_ms - start.earliest_ms >= _timeout_ms(before, generation)
 
 
 def by_commits(
@@ -110,6 +118,10 @@ def _departure(
     how = by_commits(recent, timeouts, removal, generation.coordinator_changes)
     # A static member that closes does not leave: its session expires, as if it had failed.
     return Departure.SILENT if how is Departure.FAILED and member.instance_id is not None else how
+
+
+def _timeout_ms(before: Generation, generation: Generation) -> int:
+    return max(before.rebalance_timeout_ms, generation.rebalance_timeout_ms)
 
 
 def _removal(start: TimeBounds, generation: Generation) -> Removal:

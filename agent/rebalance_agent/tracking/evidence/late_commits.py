@@ -36,12 +36,15 @@ def surely_worked_ms(
     return worked_ms
 
 
-def removal_noticed_ms(removed_ms: int, member: Member, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
+def removal_noticed_ms(
+    removed_ms: int, member: Member, unanswered: Iterable[Outage | CoordinatorChange], *, expelled: bool = False
+) -> int:
     """Return by when a member that continued to work had noticed its removal: usually at once.
 
-    If the coordinator may not have answered it before that (``unanswered``), it notices within its session timeout
-    after its removal, and after the brokers are back. Such a member is removed after its session timeout, or because it
-    does not rejoin in time.
+    ``expelled``: it was removed because it did not rejoin or revoke in time. It may have been in contact: then a
+    heartbeat, within its session timeout, is its first sign of the removal. If the coordinator may not have answered it
+    before that (``unanswered``), it notices within its session timeout after its removal, and after the brokers are
+    back. Such a member is removed after its session timeout, or because it does not rejoin in time.
     """
     session_ms = member.session_timeout_ms
     back_ms = [
@@ -49,4 +52,6 @@ def removal_noticed_ms(removed_ms: int, member: Member, unanswered: Iterable[Out
         for away in unanswered
         if away.after_ms - session_ms <= removed_ms <= away.until_ms + silent_ms(member)
     ]
+    if expelled:
+        back_ms.append(removed_ms)
     return max([removed_ms, *(at_ms + session_ms for at_ms in back_ms)])

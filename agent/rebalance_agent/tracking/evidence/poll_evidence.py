@@ -156,47 +156,50 @@ def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: It
 
 
 class PollEvidence:
-    """The times of complete polls for rebalancing groups: a group missing from a poll was not rebalancing then."""
+    """The times of complete polls for rebalancing groups.
+
+    A group missing from a poll was not rebalancing at some moment between its request and its answer.
+    """
 
     def __init__(self, period_ms: int) -> None:
         """``period_ms``: the configured period of polls."""
         self._period_ms = period_ms
-        self._asked_ms: deque[int] = deque(maxlen=POLLS_MAX)
+        self._polls: deque[tuple[int, int]] = deque(maxlen=POLLS_MAX)
         self._failed_ms: int | None = None
 
     def fail(self, answered_ms: int) -> None:
         """Process the end of a poll that not every broker answered: it shows only that the process was not paused."""
         self._failed_ms = answered_ms
 
-    def add(self, asked_ms: int) -> None:
-        """Add a poll that every broker answered, by the time when it was sent."""
-        late_ms = self._asked_ms[-1] - asked_ms if self._asked_ms else 0
+    def add(self, asked_ms: int, answered_ms: int) -> None:
+        """Add a poll that every broker answered."""
+        late_ms = self._polls[-1][0] - asked_ms if self._polls else 0
         if not 0 < late_ms <= OVERTAKEN_MAX_MS:
-            self._asked_ms.append(asked_ms)
+            self._polls.append((asked_ms, answered_ms))
 
     def forget(self) -> None:
         """Discard all polls: a group's absence from them is no longer evidence."""
-        self._asked_ms.clear()
+        self._polls.clear()
         self._failed_ms = None
 
     def clock_jumped(self, asked_ms: int) -> bool:
         """Whether the poll was sent more than `CLOCK_JUMP_MS` after the end of its period."""
-        if not self._asked_ms:
+        if not self._polls:
             return False
-        last_ms = self._asked_ms[-1] if self._failed_ms is None else max(self._asked_ms[-1], self._failed_ms)
+        last_ms = self._polls[-1][0] if self._failed_ms is None else max(self._polls[-1][0], self._failed_ms)
         return asked_ms - last_ms > self._period_ms + CLOCK_JUMP_MS
 
     def previous_ms(self, asked_ms: int) -> int | None:
         """Return the time of the latest poll before this one; None if there is none."""
-        return self._latest(asked_ms - 1)
+        return next((before_ms for before_ms, _ in reversed(self._polls) if before_ms < asked_ms), None)
 
     def unlisted_start(self, joined_ms: int, offset_ms: int) -> TimeBounds | None:
         """Bound the start of a rebalance that no poll showed: between the last poll and the end of its join phase.
 
+        A poll that was answered later does not count: the group may be missing since its rebalance was over.
+
         ``joined_ms``: end of the join phase (coordinator's clock). None if no poll precedes it.
         """
-        clear_ms = self._latest(joined_ms + offset_ms)
+        until_ms = joined_ms + offset_ms
+        clear_ms = next((asked_ms for asked_ms, answered_ms in reversed(self._polls) if answered_ms <= until_ms), None)
         return None if clear_ms is None else TimeBounds(min(clear_ms - offset_ms, joined_ms), joined_ms, Evidence.LIST)
-
-    def _latest(self, until_ms: int) -> int | None:
-        return next((asked_ms for asked_ms in reversed(self._asked_ms) if asked_ms <= until_ms), None)

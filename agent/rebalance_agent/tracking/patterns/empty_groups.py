@@ -40,14 +40,6 @@ class EmptyGroup:
     partitions: int | None = None
     cause: Trigger | None = None
 
-    def explained(self, last: GenerationEvent | None) -> EmptyGroup:
-        """Return the value with its ``cause``, if ``last`` is the settled rebalance in which the members departed."""
-        if last is None or last.timestamp_ms != self.since_ms:
-            return self
-        causes = _DEPARTURES.intersection(last.causes)
-        known = causes in ({Trigger.MEMBER_LEFT}, {Trigger.MEMBER_FAILED})
-        return replace(self, cause=next(iter(causes))) if known else self
-
 
 class EmptyTime:
     """The time since when one group is Empty; kept when the group's type changes."""
@@ -65,6 +57,23 @@ class EmptyTime:
             last = self._last
             members, partitions = (len(last.members), sum(last.topics.values())) if last else (None, None)
             self.now = EmptyGroup(generation.timestamp_ms, members, partitions)
+
+    def explained(self, last: GenerationEvent | None) -> EmptyGroup | None:
+        """Return ``now`` with its ``cause``, if ``last`` is the settled rebalance in which the members departed.
+
+        A static member that closes reports that it left, but sends no LeaveGroup: the coordinator removed it after its
+        session timeout. So `Trigger.MEMBER_LEFT` is no cause if one of the last members was static.
+        """
+        now = self.now
+        if now is None or last is None or last.timestamp_ms != now.since_ms:
+            return now
+        causes = _DEPARTURES.intersection(last.causes)
+        if causes == {Trigger.MEMBER_FAILED} or (causes == {Trigger.MEMBER_LEFT} and not self._had_static_members()):
+            return replace(now, cause=next(iter(causes)))
+        return now
+
+    def _had_static_members(self) -> bool:
+        return self._last is not None and any(member.instance_id is not None for member in self._last.members)
 
 
 class UnownedPartitions(NamedTuple):

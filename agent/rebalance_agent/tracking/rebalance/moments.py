@@ -14,6 +14,7 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
+from rebalance_agent.tracking.evidence.departures import kept_waiting
 from rebalance_agent.tracking.evidence.given_together import GivenTogether
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
@@ -42,6 +43,7 @@ class StepMoments:
         self._generation = generation
         self.joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
+        self._waited = kept_waiting(before, generation)
         span = ReportSpan.between(before, episode.last) if before else None
         self._reported = ReportedTimes(reports, span, generation)
         self.claimed = claimed_partitions(generation)
@@ -167,7 +169,7 @@ class StepMoments:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self.joined_ms)
             if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have noticed
-                latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered)
+                latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered, expelled=self._waited)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
@@ -217,11 +219,9 @@ class StepMoments:
         A live member is removed if it did not revoke in time, or could not reach the brokers. It notices within its
         session timeout (after the brokers are back), and before it rejoins under its id.
         """
-        session_ms = owner.session_timeout_ms
-        noticed_ms = removal_noticed_ms(removed_ms, owner, self._generation.unanswered)
-        if not handover.expelled:
-            return noticed_ms
-        return max(noticed_ms, self.joined_ms if owner.member_id in self._alive else removed_ms + session_ms)
+        back, unanswered = handover.expelled and owner.member_id in self._alive, self._generation.unanswered
+        noticed_ms = removal_noticed_ms(removed_ms, owner, unanswered, expelled=handover.expelled and not back)
+        return max(noticed_ms, self.joined_ms) if back else noticed_ms
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, perhaps in an outage of brokers, but not before it got the partition."""

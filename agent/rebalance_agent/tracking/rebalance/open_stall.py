@@ -37,13 +37,13 @@ class OpenStall:
     def over(
         self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]
     ) -> bool:
-        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``.
+        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``, when the owner still had it.
 
         ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all periods
         known now in which the coordinator may not have answered the owner, ordered by their start.
         """
         shown_ms = self.first.shown_ms(partition, self.given_with)
-        return contact_ms > self._left_ms(unanswered) or shown_ms <= min(at_ms, FOREVER_MS - 1)
+        return min(contact_ms, at_ms) > self._left_ms(unanswered) or shown_ms <= min(at_ms, FOREVER_MS - 1)
 
     def _left_ms(self, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
         """Return the latest time when an owner that never polled was removed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.model.episode import Evidence, Phases
+from rebalance_agent.model.episode import Evidence, Phases, Source
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
@@ -13,14 +13,15 @@ __all__ = ["phases_of", "start_of"]
 def phases_of(before: Generation | None, generation: Generation, reports: MemberReports) -> Phases:
     """Return the known phases of the rebalance from ``before`` to ``generation``, each with its evidence."""
     started = start_of(before, generation, reports)
+    completed = Evidence.LIST if generation.source is Source.DESCRIBE else Evidence.RECORD
     return Phases(
         completed_ms=generation.timestamp_ms,
-        completed_evidence=Evidence.RECORD,
+        completed_evidence=completed,
         started_ms=started.earliest_ms if started else None,
         started_evidence=started.evidence if started else None,
         started_latest_ms=started.latest_ms if started else None,
         joined_ms=generation.joined_ms,
-        joined_evidence=None if generation.joined_ms is None else Evidence.RECORD,
+        joined_evidence=None if generation.joined_ms is None else completed,
     )
 
 

@@ -129,7 +129,7 @@ def _row(group: GroupSummary, fleet: FleetSummary) -> _Row:
 
 def _numbers(fleet: FleetSummary, rows: Sequence[_Row], critical: int) -> str:
     beyond = fleet.total - len(rows)
-    more = f"This page has the first {len(rows):,} groups by name, without {beyond:,} more; the API has all."
+    more = f"This page lists the first {len(rows):,} groups by name. {beyond:,} more are only in the API."
     warnings = sum(row.trouble.level is Level.WARNING for row in rows)
     return chips(
         (
@@ -159,7 +159,7 @@ def _form(query: ListQuery) -> str:
 
 def _count_line(query: ListQuery, selected: Sequence[_Row], rows: Sequence[_Row]) -> str:
     if not rows:
-        return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
+        return note("No groups yet. A group is listed as soon as the coordinator has a record of it.")
     if not selected:
         return note(f'None of the {len(rows):,} groups matches. <a href="./">Show all</a>')
     first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(selected))

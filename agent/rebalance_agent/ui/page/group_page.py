@@ -113,7 +113,7 @@ def _facts(detail: GroupDetail) -> str:
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             *((("topics on one host", _on_one_host(summary.host_spread)),) if summary.host_spread else ()),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
-            ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
+            ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'excess')}"),
             ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
         )
     )
@@ -133,8 +133,8 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
     detail = close_up.detail
     if detail.summary.source is Source.ADMIN:
         yield note(
-            "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
-            "unknown."
+            "The agent only polls this group, because it has no permission to read __consumer_offsets. Generations, "
+            "stalls and moves are unknown."
         )
     if unsettled := unsettled_text(detail.summary):
         yield note(unsettled)

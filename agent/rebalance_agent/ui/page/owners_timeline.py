@@ -30,12 +30,15 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
     kinds = [
         (trigger_class(trigger), f"{SIGNS[trigger]} {trigger_name(trigger)}") for trigger in sorted(_triggers(columns))
     ]
-    below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "the most")])
-    says = "Each bar shows what a member owned: stronger for more partitions, with their number where it changes. "
-    says += (
-        "Gaps are stalls: wide ones took long. A bar without a gap: the member kept consuming. Quiet time is shortened."
+    below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "many partitions")])
+    says = (
+        "Each bar shows a member's partitions; a stronger colour means more, and the number is shown where it "
+        "changes. A gap is a stall; a wider gap is a longer one. If a bar has no gap, the member kept consuming. Time "
+        "without rebalances is shortened."
     )
-    says += f" {left_out:,} members are not shown; these were there for the shortest time." if left_out else ""
+    says += (
+        f" {left_out:,} members are not shown: those that were in the group for the shortest time." if left_out else ""
+    )
     says += f" {unread} older rebalances are still being read." if unread else ""
     pictures = f'<div class="roomy">{picture(columns, running, WIDE, _TITLE)}</div>{_slim(columns, running)}'
     return figure(_TITLE, pictures, says=says, below=below, data=_table(columns, rows), wide=True)

@@ -49,7 +49,7 @@ _FRAME = """\
 <script src="page.js" defer></script>
 </head>
 <body data-every="{every}">
-<a class="skip" href="#main">to the content</a>
+<a class="skip" href="#main">Skip to the content</a>
 <header><a class="home" href="./">rebalance-agent</a>
 <p id="live" role="status"></p><button id="pause" type="button" aria-pressed="false" hidden>Pause</button></header>
 <main id="main" tabindex="-1">
@@ -109,7 +109,7 @@ def note(html: str, kind: str = "") -> str:
 
 
 def notes(remarks: Iterable[str]) -> str:
-    """A container for remarks that come and go, so that the script finds the elements after it at the same place."""
+    """A container for notes that appear and disappear; the script finds the elements after it at the same place."""
     return f'<div class="notes">{"".join(remarks)}</div>'
 
 

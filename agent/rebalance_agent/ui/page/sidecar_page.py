@@ -37,7 +37,7 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} not shown.") if beyond > 0 else ""
-    hint = note("A sidecar knows its own consumers only. Whole groups and their history are on an observer's page.")
+    hint = note("A sidecar only knows its own consumers. An observer's page shows whole groups and their history.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
     return f'{head}<section class="beside">{table}</section>{more}{hint}'
 

@@ -147,7 +147,7 @@ class Site:
         except InvalidInputError as error:
             return "400 Bad Request", HTML, _problem(str(error), links)
         except NotKnownError:
-            gone = "There is no such group here: it was deleted, or groups_allow or groups_deny excludes it."
+            gone = "There is no such group: it was deleted, or the setting groups_allow or groups_deny excludes it."
             return "404 Not Found", HTML, _problem(gone, links, every_s=LIST_EVERY_S)
         return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every_s)
 
@@ -173,8 +173,8 @@ def sign_in() -> bytes:
     main = (
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'
-        '<p id="refused" role="alert"></p><p>This tab keeps it until it is closed, and sends it to this agent only.</p>'
-        "</form>"
+        '<p id="refused" role="alert"></p>'
+        "<p>The token stays in this tab until you close it. Only this agent gets it.</p></form>"
         "<noscript><p>This page needs JavaScript to send the token.</p></noscript>"
     )
     return frame("token", main, (), every_s=0)

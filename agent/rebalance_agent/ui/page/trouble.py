@@ -105,9 +105,10 @@ class Trouble(NamedTuple):
 class RecentRebalances(NamedTuple):
     """A group's recent rebalances.
 
-    ``hour``: their number in the last hour; ``storm``: their number in the last `STORM_SECONDS`; ``failed``: how many
-    of these happened because members with partitions failed. ``stalled``: the rebalance of the last hour with the
-    longest stall, if that reached `STALLED_SECONDS_MIN`.
+    ``hour``: their number in the last hour; ``storm``: their number in the last `STORM_SECONDS`. As in the metrics,
+    neither includes departures of the last member. ``failed``: how often members with partitions failed in the last
+    `STORM_SECONDS`. ``stalled``: the rebalance of the last hour with the longest stall, if that reached
+    `STALLED_SECONDS_MIN`.
     """
 
     hour: int = 0
@@ -129,8 +130,8 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
     return RecentRebalances(
-        len(hour),
-        sum(not is_return(rebalance.trigger) for rebalance in storm),
+        sum(rebalance.members > 0 for rebalance in hour),
+        sum(rebalance.members > 0 and not is_return(rebalance.trigger) for rebalance in storm),
         sum(bool(rebalance.lost_min) for rebalance in storm),
         stalled,
     )

@@ -21,6 +21,5 @@ def catch_up_text(catch_up: CatchUp) -> str:
         return f"{catch_up.partitions:,} of {plural(catch_up.moved, 'moved partition')} {verb} catching up{so_far}"
     if time == UNKNOWN:
         return ""
-    subject = "partition that moved last was" if catch_up.moved == 1 else "partitions that moved last were"
-    number = "" if catch_up.moved == 1 else f"{catch_up.moved:,} "
-    return f"The {number}{subject} catching up, {which}for {time}"
+    behind = "partition was behind" if catch_up.moved == 1 else "partitions were behind,"
+    return f"In the last catch-up, {catch_up.moved:,} moved {behind} {which}for {time}"

@@ -39,7 +39,7 @@ def _gone(rebalance: ObservedRebalance) -> str:
     members = departed(rebalance, Trigger.MEMBER_GONE)
     verb = "are" if len(members.certainly) > 1 else "is"
     lost = ", so the number of lost partitions is unknown, too" if rebalance.closing.lost is None else ""
-    return f"{members.text(rebalance)} {verb} gone (left or failed: no report and no commit shows which{lost})"
+    return f"{members.text(rebalance)} {verb} gone (left or failed: neither reports nor commits show which{lost})"
 
 
 def _replaced(rebalance: ObservedRebalance) -> str:
@@ -54,7 +54,7 @@ def _replaced(rebalance: ObservedRebalance) -> str:
 
 def _joined(rebalance: ObservedRebalance) -> str:
     if rebalance.before is None:
-        return "a member joined (unknown which, since the generation before was not observed)"
+        return "a member joined (which one is unknown, because the previous generation was not observed)"
     return f"{described(rebalance, rebalance.joined)} joined" if rebalance.joined else "a member joined and left again"
 
 
@@ -102,11 +102,11 @@ def _rejoined(rebalance: ObservedRebalance) -> str:
 def _unknown(rebalance: ObservedRebalance) -> str:
     first = rebalance.generations[0]
     if first.previous_generation is None:
-        return "unknown, since the generation before was not observed"
+        return "unknown, because the previous generation was not observed"
     gone = first.generation - first.previous_generation - 1
     return (
-        f"unknown, since compaction may have removed the records of {plural(gone, 'generation')} before it, while no "
-        "observer ran"
+        f"unknown, because compaction may have removed the records of {plural(gone, 'generation')} before it while "
+        "no observer was running"
     )
 
 

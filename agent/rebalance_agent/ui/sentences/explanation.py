@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
@@ -173,7 +173,7 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     if closing.followups and closing.group_type is GroupType.CLASSIC:
         yield (
-            f"It took {closing.followups + 1} generations: partitions were revoked in one and assigned to their new "
+            f"It took {closing.followups + 1} generations: partitions were revoked in one, and assigned to their new "
             "owners in a follow-up."
         )
     if first.phases.started_ms is not None:
@@ -190,7 +190,10 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         elif (closing.reconcile_seconds or 0) >= took / 2:
             seconds = duration(closing.reconcile_seconds or 0)
             waited = f", {seconds} of it waiting for every member to reach its target assignment"
-        yield f"The rebalance took {duration(took)} with {plural(len(closing.members), 'member')}{waited}."
+        # A member that sends no reports may have been asked to rejoin before the first reported revocation.
+        reported = first.phases.started_evidence in (Evidence.MEMBERS, Evidence.GATEWAY)
+        took_text = f"at least {duration(took)}" if reported else duration(took)
+        yield f"The rebalance took {took_text} with {plural(len(closing.members), 'member')}{waited}."
     else:
         yield f"Its start is unknown; it ended with {plural(len(closing.members), 'member')}."
 
@@ -212,8 +215,8 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
     elif rebalance.waited_longer:
         yield (
-            f"{name} returned last from its revoked callback, of the members that reported, {waited} after the start; "
-            "no report shows what the group waited for after that."
+            f"{name} was the last of the reporting members to return from its revoked callback, {waited} after the "
+            "start; no report shows what the group waited for after that."
         )
     else:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
@@ -275,13 +278,13 @@ def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
             f"; and {more} more." if more else "."
         )
     if closing.needed is not None and closing.moved > closing.needed:
-        yield f"{plural(closing.needed, 'move')} would have been enough for the same balance."
+        yield f"{plural(closing.needed, 'move')} would have been enough to get the same balance."
 
 
 def _rollout(event: RolloutEvent) -> str:
     workload = printable(event.workload) if event.workload else "the group's members"
     images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
-    state = "" if event.closed else " so far; it may continue"
+    state = "" if event.closed else " so far, and may continue"
     return (
         f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "

@@ -100,7 +100,7 @@ def headline(close_up: GroupCloseUp) -> str:
         facts.append(one_host_text(summary.host_spread))
     totals = [
         f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
-        f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
+        f"{counters.moved} partitions moved, {counters.moved_excess} excess moves",
         f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
@@ -124,7 +124,7 @@ def awaited_text(close_up: GroupCloseUp) -> str:
         return ""
     lower, upper, slowest = max(waits, key=lambda wait: wait[:2])
     client = shortened(printable(slowest.client_id), 60)
-    return f"In the last hour, a rebalance waited longest for {client}: {in_words(span(lower, upper))}."
+    return f"In the last hour, the longest wait of a rebalance was for {client}: {in_words(span(lower, upper))}."
 
 
 def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
@@ -180,7 +180,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     if last is None:
         return "moves: no rebalance has settled since the agent started"
     if _event_before(close_up) is None:
-        return f"moves to generation {last.generation}: unknown, since the generation before it was not observed"
+        return f"moves to generation {last.generation}: unknown, because the previous generation was not observed"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 

@@ -22,7 +22,7 @@ STORM_MIN = 6
 
 
 def is_return(trigger: Trigger | None) -> bool:
-    """Whether a rebalance was only the return of a static member, which no other member notices."""
+    """Whether a rebalance was only the return of a static member, which does not affect other members."""
     return trigger is Trigger.MEMBER_REPLACED
 
 

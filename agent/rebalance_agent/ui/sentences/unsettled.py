@@ -13,8 +13,8 @@ def unsettled_text(group: GroupSummary) -> str:
     if group.unsettled_ms is None:
         return ""
     return (
-        f"A rebalance completed at {moment(group.unsettled_ms)}. It is explained once it has settled, usually 5 to "
-        "15 s later."
+        f"A rebalance completed at {moment(group.unsettled_ms)}. It will be explained when it has settled, usually "
+        "5 to 15 s later."
     )
 
 

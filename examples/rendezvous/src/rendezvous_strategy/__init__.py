@@ -67,7 +67,7 @@ def _score(name: str, topic: str, number: int) -> bytes:
 RENDEZVOUS = Strategy(
     name="rendezvous",
     protocol=RebalanceProtocol.EAGER,
-    summary="static members get the same partitions after every restart, whatever was before; bounded load",
+    summary="static members get the same partitions after every restart, whatever came before; bounded load",
     plan=rendezvous,
     promise=promise,
     config=(SLACK,),

@@ -39,7 +39,7 @@ MutatingAdmissionPolicy. Kubernetes 1.36 and newer have v1: `helm template --kub
 {{- else if .Capabilities.APIVersions.Has (printf "%s/v1beta1/MutatingAdmissionPolicy" $group) -}}
 {{- $group }}/v1beta1
 {{- else -}}
-{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. Kubernetes 1.36 and newer have it, and 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template does not query a cluster: pass the version of yours to it (--kube-version 1.36), or set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
+{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. Kubernetes 1.36 and newer have it, and 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into your own charts (docs/inject-a-sidecar.md). helm template does not query a cluster: pass your cluster's version (--kube-version 1.36), or set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
 {{- end -}}
 {{- end -}}
 

@@ -199,6 +199,7 @@ def test_an_observer_without_reachable_brokers_is_not_ready_with_the_reason():
             "list_all",
             "member_events",
             "offsets_topic",
+            "rights",
             "topics",
             "tracker",
         }

@@ -51,4 +51,4 @@ def test_reading_restarts_at_the_last_position(kafka, monkeypatch, caplog):
         eventually(watched.ready)
         reported = lambda: [each["generation"] for each in events(bootstrap, "stuck-events", group="stuck")]  # noqa: E731
         eventually(lambda: reported() == [1, 2, 3], waiting_for="each generation, once")
-    assert f"of {OFFSETS_TOPIC}: reading stopped, and starts again" in caplog.text
+    assert f"of {OFFSETS_TOPIC}: reading stopped, and will start again" in caplog.text

@@ -10,28 +10,20 @@ import pytest
 
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 from rebalance_agent.instrumentation.leading import GENERATIONS_VARIABLE
-from rebalance_agent.runtime.settings.rights import agent_rights
-from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import Plain
-from support.kafka.rights import give
+from support.kafka.hidden_offsets import EVENTS, TRUTH, beside_the_truth, generations, hidden_offsets
 from support.members.instrumented import Member
-from support.observer.observing import beside, create_topic, events, eventually, observing
+from support.observer.observing import beside, events, eventually, observing
 
 pytestmark = pytest.mark.integration
 
-EVENTS, TRUTH = "rebalance-events", "truth"
-PASSWORD = "not-a-secret"
 SOON = {"describe_interval_seconds": 0.2, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
 
 
 @pytest.fixture(scope="module")
 def kafka():
-    with EmbeddedKafka(listeners={"USERS": Listener.sasl("PLAIN", {"observer": PASSWORD})}, authorizer=True) as kafka:
-        create_topic(kafka.bootstrap_servers, "t", 4)
-        rights = [right for right in agent_rights(ObserverSettings()) if right.mode != "admin-only"]
-        give(kafka, "User:observer", rights)
+    with hidden_offsets("PLAIN") as kafka:
         yield kafka
 
 
@@ -43,16 +35,7 @@ def stack():
 
 @pytest.fixture
 def watched(kafka, stack):
-    """An observer that may not read the offsets topic, beside one that may and writes its events to `TRUTH`."""
-    login = {
-        "bootstrap.servers": kafka.address("USERS"),
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "PLAIN",
-        "sasl.username": "observer",
-        "sasl.password": PASSWORD,
-    }
-    stack.enter_context(observing(kafka.bootstrap_servers, events_topic=TRUTH, **SOON))
-    return stack.enter_context(observing(None, kafka=login, events_topic=EVENTS, **SOON))
+    return stack.enter_context(beside_the_truth(kafka, "PLAIN", **SOON))
 
 
 @pytest.fixture
@@ -62,12 +45,6 @@ def gateway(kafka, stack, watched):
 
 def join(stack, bootstrap, group, client):
     return stack.enter_context(closing(Plain(bootstrap, group, "t", **{"client.id": client})))
-
-
-def generations(kafka, topic, group):
-    """Generation -> its event; the last one if it was published again."""
-    kept = [event for event in events(kafka.bootstrap_servers, topic, group=group) if event["kind"] == "generation"]
-    return {event["generation"]: event for event in kept}
 
 
 def shown(event):

@@ -15,9 +15,9 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
-from support.kafka.rights import give
 from support.observer.observing import beside, create_topic, events, eventually, http, members, observing
 from support.observer.views import member_event
+from support.rights.granted import give
 
 pytestmark = pytest.mark.integration
 
@@ -239,7 +239,9 @@ def test_the_commands_printed_by_check_grant_missing_rights(kafka, capsys):
     code, report = checked(capsys, kafka)
     missing = [each for each in report["checks"] if each["status"] == "missing"]
     needed = [right for right in agent_rights(ObserverSettings()) if right.operation != "Create"]
+    failed = [each["detail"] for each in report["checks"] if each["status"] == "failed"]
     assert code == 1
+    assert [detail.partition(",")[0] for detail in failed] == ["no group is visible"]
     assert [each["name"] for each in missing] == [str(right) for right in needed]
     assert [each["degraded_mode"] for each in missing] == [right.mode for right in needed]
     # Run only the first one, on the administrator's listener; the others are built alike and need a JVM each.
@@ -249,6 +251,7 @@ def test_the_commands_printed_by_check_grant_missing_rights(kafka, capsys):
     assert done.returncode == 0, done.stdout + done.stderr
     code, report = checked(capsys, kafka)
     assert [each["name"] for each in report["checks"] if each["status"] == "missing"] == [str(r) for r in needed[1:]]
+    assert not any(each["status"] == "failed" for each in report["checks"])
 
 
 @pytest.mark.usefixtures("_password")

@@ -111,7 +111,7 @@ def test_a_partition_catches_up_from_its_move_until_its_new_owner_has_committed_
                 caught_up = CLOCK.monotonic()
                 assert still_behind - seen <= metric("catch_up_seconds") <= caught_up - before_move
                 assert metric("catch_up_partition_seconds_total") == pytest.approx(metric("catch_up_seconds"))
-                sentence("The partition that moved last was catching up, for ")
+                sentence("In the last catch-up, 1 moved partition was behind for ")
 
                 catch_up = AgentApi(url).group(group).summary.lag.catch_up
                 assert (catch_up.partitions, catch_up.moved) == (0, 1)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 import uuid
-from contextlib import contextmanager
 
 import pytest
 
+from support.members.share_consumer import share_consumer
 from support.observer.observing import create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
@@ -71,33 +69,12 @@ def test_a_consumer_group_older_than_the_observer_is_shown_without_events(kafka,
             assert second.metric("rebalance_agent_events_published_total", kind="generation", sink="kafka") == 0
 
 
-@contextmanager
-def _share_consumer(kafka, group, topic):
-    process = subprocess.Popen(
-        kafka.tool_command(
-            "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
-            *("--bootstrap-server", kafka.bootstrap_servers, "--topic", topic, "--group", group),
-        ),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(30)
-        finally:
-            process.kill()
-            process.wait()
-
-
 def test_members_of_a_share_group_have_all_partitions_and_leave_it_empty(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 3)
     with observing(bootstrap, events_topic=published, settle_seconds=0.2) as watched:
         metric = lambda name, **labels: watched.metric(name, consumergroup=group, **labels)  # noqa: E731
-        with _share_consumer(kafka, group, topic), _share_consumer(kafka, group, topic):
+        with share_consumer(kafka, group, topic), share_consumer(kafka, group, topic):
             eventually(lambda: metric("kafka_rebalance_members") == 2)
             eventually(lambda: metric("kafka_rebalance_group_state", state="Stable") == 1)
             eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)

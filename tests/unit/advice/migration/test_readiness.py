@@ -192,8 +192,11 @@ def with_clients(assignor, *client_ids):
 def test_an_assignor_that_no_client_has_shows_what_its_members_may_be():
     finding = about(checked(with_clients("weighted-sticky", "orders-1")), Subject.CLIENTS)
     assert finding.verdict is Verdict.UNKNOWN
-    assert finding.text == "Clients have no weighted-sticky: orders-1 must be of this library, or behind a gateway"
-    assert "kafka-python and aiokafka have no consumer protocol" in finding.fix
+    assert (
+        finding.text
+        == "Kafka's clients have no weighted-sticky: orders-1 must use this library, or be behind a gateway"
+    )
+    assert "kafka-python and aiokafka do not support the consumer protocol" in finding.fix
     assert "not recorded" in about(checked(with_clients("sticky", "orders-1")), Subject.CLIENTS).text
 
 

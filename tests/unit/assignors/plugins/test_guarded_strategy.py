@@ -59,7 +59,7 @@ def failure(call, *arguments, kind=StrategyFailedError):
 )
 def test_a_plan_that_breaks_the_contract_is_refused_with_the_first_breach(plan, problem):
     text = failure(own(lambda _: plan).assign, GROUP)
-    assert text.startswith("strategy 'own': plan breaks its contract: ")
+    assert text.startswith("strategy 'own': plan violates its contract: ")
     assert problem in text
 
 
@@ -157,7 +157,7 @@ def test_standbys_responses_and_copies_are_checked():
     assert "a CopiesPlan" in failure(own(copies=lambda *_: [{}]).assign, GROUP)
     assert "a plan is a list" in failure(own(copies=lambda *_: CopiesPlan({}, {})).assign, GROUP)
     missing = own(copies=lambda roster, *_: CopiesPlan(roster.empty_plan(), roster.empty_plan(), -1))
-    assert "missing copies are" in failure(missing.assign, GROUP)
+    assert "`missing` of a CopiesPlan" in failure(missing.assign, GROUP)
     assert "user data is bytes" in failure(own(answer=lambda *_: None).assign, GROUP)
     assert "AssignedCopies" in failure(own(copies_in=lambda _: 3).copies_in, b"", kind=DecodeError)
     assert "topic -> numbers" in failure(own(copies_in=lambda _: AssignedCopies(3)).copies_in, b"", kind=DecodeError)

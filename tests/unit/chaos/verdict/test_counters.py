@@ -96,7 +96,7 @@ def test_counters_must_contain_events_written_before_the_scrape(life):
     )
     compared([life(metrics(REPORTED[:1]), SECOND)], report)
     (difference,) = report.differences
-    assert "completed is 1, but 3 by its events" in difference.what
+    assert "completed is 1, but its events give 3" in difference.what
 
 
 def test_a_running_observer_has_counted_everything(life):

@@ -120,7 +120,7 @@ def test_each_group_may_be_unjudged_once_for_each_start_without_a_snapshot():
     assert judged(report, lives, {"g", "h"}).wrong == ()
     report.leave("because")
     (wrong,) = judged(report, lives, {"g", "h"}).wrong
-    assert wrong.startswith("5 facts were not judged: 4 at most")
+    assert wrong.startswith("5 facts were not checked: 4 at most")
     report.agreed = 100
     assert judged(report, lives, {"g", "h"}).wrong == ()
 
@@ -130,7 +130,7 @@ def test_each_group_may_be_unjudged_once_for_each_start_without_a_snapshot():
     [
         ({}, 0, ()),
         ({"groups": {"g", "other"}}, 0, ("there is no fact of h, which played",)),
-        ({"pending": 2}, 0, ("2 facts are too new to be published, long after all members left",)),
+        ({"pending": 2}, 0, ("2 facts are too new to have been published, long after all members left",)),
         ({}, 30, (f"30 {UNREADABLE}",)),
     ],
 )

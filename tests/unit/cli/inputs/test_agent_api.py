@@ -97,7 +97,7 @@ def test_a_redirect_to_nowhere_is_reported_as_one(location):
         ("200 OK", b"{}", "is not that of an observer of this release: now_ms"),
         ("200 OK", b"<html>", "is not JSON"),
         ("200 OK", b"[" * 100_000, "is not JSON"),
-        ("404 Not Found", b"<html>", r"rejects the request \(404\)"),
+        ("404 Not Found", b"<html>", r"no observer \(404: Not Found\); --url selects another"),
         ("404 Not Found", b'{"error": "there are /metrics, /healthz"}', "there are /metrics"),
         ("500 Oops", b'{"error": 3}', r"rejects the request \(500\): Oops"),
         ("400 Bad Request", json.dumps({"error": "limit: must be"}).encode(), "limit: must be"),
@@ -109,7 +109,7 @@ def test_a_server_that_is_no_agent_is_reported(status, body, reported):
 
 
 def test_an_address_without_an_agent_is_an_error_with_the_address():
-    with pytest.raises(AgentError, match=r"no agent answers at http://127\.0\.0\.1:1: .*refused"):
+    with pytest.raises(AgentError, match=r"no agent responds at http://127\.0\.0\.1:1: .*refused"):
         AgentApi("http://127.0.0.1:1").groups()
 
 

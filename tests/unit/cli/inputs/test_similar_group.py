@@ -39,5 +39,5 @@ def test_decode_reports_a_group_without_records(listed, monkeypatch, capsys, sin
     monkeypatch.setattr(cluster_records, "cluster_records", lambda _options: iter(()))
     listed("billing")
     assert main.main([*DECODE, *since]) == code
-    reported = f"there is no record of the group 'billng'{words}; did you mean billing?"
+    reported = f"the group 'billng' has no records{words}; did you mean billing?"
     assert capsys.readouterr() == ("", f"rebalance-agent decode: {reported}\n")

@@ -299,7 +299,7 @@ def test_a_cooperative_strategy_is_refused_with_the_reason(name):
     ("configs", "problem"),
     [
         ({"partition_assignment_strategy": "nosuch"}, "there is no strategy 'nosuch'"),
-        ({"partition_assignment_strategy": []}, "must name at least one"),
+        ({"partition_assignment_strategy": []}, "must contain at least one strategy"),
         ({"partition_assignment_strategy": ["range", RangePartitionAssignor]}, "two entries are named 'range'"),
         ({"assignor_config": {"weight": 1}}, "'weight' is not a setting of roundrobin"),
         (

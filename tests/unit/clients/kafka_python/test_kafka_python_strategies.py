@@ -36,7 +36,7 @@ def test_only_our_strategies_have_settings():
 
 
 def test_an_empty_list_an_unknown_name_and_a_name_twice_are_refused():
-    with pytest.raises(AssignmentError, match="partition_assignment_strategy: must name at least one"):
+    with pytest.raises(AssignmentError, match="partition_assignment_strategy: must contain at least one strategy"):
         entries([])
     with pytest.raises(AssignmentError, match="there is no strategy 'stikcy'"):
         entries("stikcy")

@@ -51,7 +51,7 @@ def test_seats_are_shared_between_gateways_only_if_the_rule_enables_it():
         ("=on", "must be PATTERN=MODE"),
         ("orders=maybe", "MODE one of off, observe, on"),
         ("a(=on", "missing \\)"),
-        ("a=on,seats.wait=3", "'seats.wait' is not a setting of seats; these are: seats.hold.seconds"),
+        ("a=on,seats.wait=3", "'seats.wait' is not a setting of seats; the settings are: seats.hold.seconds"),
         ("a=on,seats.keep.seconds=soon", "'soon' is not a number of seconds"),
         ("a=on,seats.keep.seconds=-1", "must be 0 to 300 seconds"),
         ("a=on,seats.hold.seconds=nan", "must be 0 to 600 seconds"),

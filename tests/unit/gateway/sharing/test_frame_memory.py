@@ -81,7 +81,7 @@ async def test_a_waiter_that_times_out_or_is_cancelled_blocks_no_other(monkeypat
     await settled()
     cancelled.task.cancel()
     for each in (given_up, late):
-        with pytest.raises(RefusedError, match="there was no memory") as refusal:
+        with pytest.raises(RefusedError, match="left no memory for a frame") as refusal:
             await each.task
         assert refusal.value.refusal is CloseReason.ROOM
     with contextlib.suppress(asyncio.CancelledError):

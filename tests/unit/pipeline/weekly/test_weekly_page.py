@@ -84,7 +84,7 @@ def test_without_a_week_before_its_sections_and_columns_are_left_out():
     html = shown(sample(first=WEEK.start))
     Markup(html)
     assert titles(html) == [part for part in PARTS if part not in COMPARED]
-    assert "nothing is compared with it" in html
+    assert "so there is no comparison" in html
     assert "last week" not in html
     assert "compared with 1 to 7" not in html
     assert cells(html, "Members without a partition")[0] == ["checkout-enricher", "168", "33 %"]

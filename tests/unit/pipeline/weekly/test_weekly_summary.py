@@ -83,7 +83,7 @@ def test_only_members_without_a_partition_for_some_minutes_are_listed():
 def test_without_a_week_before_nothing_is_compared():
     summary = summarize(sample(first=WEEK.start), WeekSettings())
     assert (summary.before, summary.up, summary.down, summary.flappers) == (None, (), (), ())
-    assert summary.notes == ("The tables have nothing of the week before, so nothing is compared with it.",)
+    assert summary.notes == ("The tables have no data for the week before, so there is no comparison.",)
     assert "(" not in text(summary).splitlines()[2].replace("(objective", "")
     rows = csv_tables(summary)["groups"].rows
     assert not any(name.endswith("_before") for row in rows for name in row)
@@ -103,7 +103,7 @@ def test_without_a_week_before_nothing_is_compared():
         (
             {"first": WEEK.start + HOUR},
             [
-                "The tables have nothing of the week before, so nothing is compared with it.",
+                "The tables have no data for the week before, so there is no comparison.",
                 "This week is incomplete: the tables begin at 2026-06-08 01:00 UTC.",
             ],
         ),

@@ -46,9 +46,21 @@ def test_a_signal_is_on_if_it_has_an_endpoint(environ, expected):
             "http/protobuf",
         ),
         ({ALL: URL, "OTEL_TRACES_EXPORTER": "zipkin"}, "OTEL_TRACES_EXPORTER", "otlp or none"),
-        ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "soon"}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
-        ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "10"}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
-        ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "9" * 5_000}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
+        (
+            {ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "soon"},
+            "OTEL_METRIC_EXPORT_INTERVAL",
+            "must be a whole number of milliseconds from 1000 to 86399999",
+        ),
+        (
+            {ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "10"},
+            "OTEL_METRIC_EXPORT_INTERVAL",
+            "must be a whole number of milliseconds from 1000 to 86399999",
+        ),
+        (
+            {ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "9" * 5_000},
+            "OTEL_METRIC_EXPORT_INTERVAL",
+            "must be a whole number of milliseconds from 1000 to 86399999",
+        ),
     ],
 )
 def test_an_unusable_variable_has_no_effect_and_is_named(environ, field, problem):
@@ -81,6 +93,6 @@ def test_without_the_extra_otlp_is_off_and_names_the_packages_to_install(monkeyp
     monkeypatch.setattr(otlp_environment, "_PACKAGES", ("no_such_package.sdk",))
     signals = otlp_signals({ALL: URL})
     assert (signals.metrics, signals.traces) == (False, False)
-    problem = f"{ALL}: needs packages that are missing: pip install 'kafka-rebalance-agent[otel]'"
+    problem = f"{ALL}: packages are missing, install them: pip install 'kafka-rebalance-agent[otel]'"
     assert signals.problems == (problem,)
     assert otlp_signals({}).problems == ()

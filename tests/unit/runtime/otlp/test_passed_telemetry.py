@@ -62,7 +62,7 @@ def test_failures_are_counted_and_logged_once_and_the_next_push_is_tried():
         counts.wait_for(failed=2, delivered=1)
     names = [entry["event"] for entry in logs]
     assert names == ["telemetry_not_passed", "telemetry_passed_again"]
-    assert logs[0]["reason"] == "the collector answered 503"
+    assert logs[0]["reason"] == "the collector responded with 503"
 
 
 def test_the_oldest_of_too_many_are_dropped(monkeypatch):

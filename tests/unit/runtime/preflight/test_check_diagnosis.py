@@ -127,7 +127,7 @@ def test_tls_at_a_plain_port_and_vice_versa_are_diagnosed(authority):
         ("SASL_PLAINTEXT", "SASL SCRAM-SHA-256 mechanism handshake failed: not supported by broker", "SASL: "),
         ("SASL_PLAINTEXT", "Failed to acquire SASL OAUTHBEARER token: 401", "OAUTHBEARER: "),
         ("SASL_PLAINTEXT", "Local: Timed out", "Kafka: Local: Timed out"),
-        ("PLAINTEXT", "Receive failed: ssl/tls alert bad certificate", "TLS: the server requires another certificate"),
+        ("PLAINTEXT", "Receive failed: ssl/tls alert bad certificate", "TLS: the server rejects this client"),
         ("PLAINTEXT", "Disconnected", "Kafka: the server accepts connections but no requests"),
     ],
 )

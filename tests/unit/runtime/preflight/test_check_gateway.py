@@ -121,9 +121,9 @@ def test_brokers_are_checked_with_the_clients_connection_without_a_login(cluster
     cluster.fails = True
     with broker() as port:
         found, code = checked(port)
-    assert found[f"gateway to {HOST}:{port}"] == (OK, f"{HOST}:{port} answers, without TLS")
+    assert found[f"gateway to {HOST}:{port}"] == (OK, f"{HOST}:{port} responds, without TLS")
     assert found["brokers"][0] is SKIPPED
-    assert "after the first request of a client" in found["brokers"][1]
+    assert "until a client" in found["brokers"][1]
     assert code == 0
 
 
@@ -155,7 +155,9 @@ def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
     assert found["gateway to broker 3"] == (FAILED, "'a b' is not a host name")
     assert found[f"port {base + 1} of broker 1"] == (OK, "is free")
     assert found[f"port {base + 2} of broker 2"] == (FAILED, "cannot listen: Address already in use")
-    assert found[f"port {base + 3} of broker 3"][1].startswith("is free, but any connection may use it")
+    assert found[f"port {base + 3} of broker 3"][1].startswith(
+        "is free, but in this system's range for outgoing connections"
+    )
     assert found[f"port {base + 70_000} of broker 70000"] == (FAILED, "there is no port with that number")
     assert code == 1
 
@@ -175,14 +177,18 @@ def test_ports_of_a_running_agent_are_no_failure(cluster, tmp_path, secured):
     finally:
         web.stop()
     assert found[f"gateway_listen {listen['gateway_listen']}"] == (
-        OK,
-        "in use by a running agent; a second one needs another address",
+        SKIPPED,
+        "in use by a running agent; a second agent needs another address: --gateway-listen",
     )
 
 
 @pytest.mark.parametrize(
     ("said", "status", "detail"),
-    [(None, OK, "does not switch seats off"), ("off", OK, "off now"), ("of", FAILED, "so it switches seats off")],
+    [
+        (None, OK, "seats are not switched off"),
+        ("off", OK, "off now for all groups"),
+        ("of", FAILED, "so seats are off"),
+    ],
 )
 def test_the_current_state_of_the_switch_of_seats_is_reported(cluster, tmp_path, said, status, detail):
     path = tmp_path / "switch"
@@ -197,7 +203,7 @@ def test_the_current_state_of_the_switch_of_seats_is_reported(cluster, tmp_path,
 
 @pytest.mark.parametrize(
     ("status", "wanted", "detail"),
-    [(None, FAILED, "is not a pod of Kubernetes"), (200, OK, "can be listed"), (403, FAILED, "answered with 403")],
+    [(None, FAILED, "is not a pod of Kubernetes"), (200, OK, "can be listed"), (403, FAILED, "responded with 403")],
 )
 def test_leases_of_seats_are_listed_once_if_a_rule_needs_them(cluster, monkeypatch, status, wanted, detail):
     asked = []
@@ -248,7 +254,7 @@ def test_rules_that_do_not_fit_their_current_groups_fail(cluster):
         found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other|hidden=sticky", **more)
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
     assert "switch" not in str(found)
-    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
+    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients that use the eager protocol")
     assert found["seats eager=observe"] == (OK, "for consumers behind this gateway")
     assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]
     assert found["group 'eager'"] == (OK, "1 member, range")

@@ -153,9 +153,11 @@ ASKS = {"web_token_file": "TOKEN", "web_token_for_health": True}
 )
 def test_a_check_recognises_a_running_agent_with_any_authentication(files, chosen):
     with running(files, chosen) as settings:
-        assert listeners(settings) == dict.fromkeys(
-            ("listen", "events_listen"), "in use by a running agent; a second one needs another address"
-        )
+        in_use = "in use by a running agent; a second agent needs another address"
+        assert listeners(settings) == {
+            "listen": f"{in_use}: --listen",
+            "events_listen": f"{in_use}: --events-listen",
+        }
 
 
 @needs_openssl

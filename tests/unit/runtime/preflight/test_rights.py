@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import subprocess
 from contextlib import ExitStack
@@ -12,64 +11,21 @@ import pytest
 from docs.developers.writers.tables import rights_table
 from structlog.testing import capture_logs
 
-from rebalance_agent.cluster.access import Existence, TopicAccess
 from rebalance_agent.cluster.acls import allow_command, principal_of
-from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
-from rebalance_agent.runtime.processes.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
+from rebalance_agent.runtime.processes.rights_watch import RightsWatch, watch_rights
 from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
+from support.rights.fake_rights import Brokers
 
 DOCS = Path(__file__).parents[4] / "docs"
 FLEET = ObserverSettings(replicas_group="rebalance-agent")
 OBSERVER = agent_rights(FLEET)
 SIDECAR = agent_rights(SidecarSettings())
 READ_ONLY = agent_rights(ObserverSettings(read_only=True))
-
-
-def _reported(operation):
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", operation).lower()
-
-
-class Brokers:
-    """Responds like brokers to a principal with ``rights``; topics in ``absent`` do not exist."""
-
-    def __init__(self, rights, absent=(), *, describes=True):
-        self.held = {(right.resource, right.name, _reported(right.operation)) for right in rights}
-        self.absent = absent
-        self.describes = describes
-        self.fails = False
-
-    def _operations(self, resource, name):
-        return frozenset(operation for kind, on, operation in self.held if (kind, on) == (resource, name))
-
-    def topics(self, names):
-        if self.fails:
-            raise ClusterError("away")
-        return {name: self._topic(name) for name in names}
-
-    def _topic(self, name):
-        operations = self._operations("Topic", name)
-        if not (operations - {"create"} or self.sees_every_topic()):
-            return TopicAccess(Existence.HIDDEN)
-        if name in self.absent:
-            return TopicAccess(Existence.ABSENT)
-        return TopicAccess(Existence.THERE, operations if self.describes else None)
-
-    def sees_every_topic(self):
-        return ("Topic", "*", "describe") in self.held
-
-    def sees_every_group(self):
-        return ("Group", "*", "describe") in self.held
-
-    def group(self, name):
-        return self._operations("Group", name) or Existence.HIDDEN
-
-    def may_create(self, topic, partitions):
-        return ("Topic", topic, "create") in self.held
 
 
 def verdicts(rights, brokers):
@@ -192,7 +148,7 @@ def test_modes_begin_and_end_with_the_rights_and_are_logged_once():
         watch()
         watch()
         assert readiness.modes()["admin-only"].startswith(
-            "Read on Topic '__consumer_offsets' is missing: groups are only"
+            "Read on Topic '__consumer_offsets' is missing: classic groups are"
         )
         brokers.fails = True
         watch()
@@ -201,24 +157,9 @@ def test_modes_begin_and_end_with_the_rights_and_are_logged_once():
         watch()
     assert set(readiness.modes().values()) == {None}
     assert readiness.is_ready
-    reported = [(each["event"], each["mode"]) for each in logs]
+    reported = [(each["event"], each["mode"]) for each in logs if each["event"] != "ready"]
     assert reported == [("degraded", "admin-only"), ("degraded_no_longer", "admin-only")]
-    assert logs[0]["command"].endswith("--allow-principal User:me --operation Read --topic __consumer_offsets")
-
-
-def test_an_observer_without_a_right_to_any_group_is_not_ready():
-    readiness = Readiness()
-    brokers = Brokers(OBSERVER)
-    watch = RightsWatch(OBSERVER, brokers, LoggedHealth(readiness, lambda: None), "User:me", "a:1")
-    brokers.held -= {("Topic", "__consumer_offsets", "read")}
-    watch()
-    assert readiness.is_ready
-    brokers.held -= {("Group", "*", "describe")}
-    watch()
-    assert readiness.reasons()[RIGHTS_PART].startswith("no group is visible")
-    brokers.held |= {("Group", "*", "describe")}
-    watch()
-    assert readiness.is_ready
+    assert logs[1]["command"].endswith("--allow-principal User:me --operation Read --topic __consumer_offsets")
 
 
 def test_an_exception_does_not_end_the_rights_watch_but_the_end_of_its_role_does():
@@ -226,7 +167,7 @@ def test_an_exception_does_not_end_the_rights_watch_but_the_end_of_its_role_does
     health = LoggedHealth(readiness, lambda: None)
     with capture_logs() as logs:
         RightsWatch(OBSERVER, None, health, "", "")()
-    assert [each["event"] for each in logs] == ["rights_watch_failed"]
+    assert [each["event"] for each in logs] == ["rights_watch_failed", "ready"]
     with ExitStack() as stack:
         watch_rights(FLEET, {}, Brokers(OBSERVER), health, stack)
     assert readiness.modes().keys() == set(DEGRADED_MODES)

@@ -54,13 +54,13 @@ def test_frames_need_a_way_to_the_observer():
 def test_the_costs_are_those_of_the_settings():
     text = found(list_interval_ms=500, list_all_interval_seconds=10, describe_interval_seconds=8)
     assert "up to 60 fetches and 6.3 ListGroups per second" in text["offsets-topic"]
-    assert "5 descriptions of groups and 6.3 ListGroups per second" in text["describe"]
+    assert "5 descriptions of groups and 12.7 ListGroups per second" in text["describe"]
 
 
 def test_an_unproven_right_is_not_taken_for_a_missing_one():
     text = found(probes=HELD | {"offsets-topic": ProbeResult.UNKNOWN})
     assert text["offsets-topic"].startswith("used; ")
-    assert text["offsets-topic"].endswith("; the right is not proven")
+    assert text["offsets-topic"].endswith("; it is unknown whether the permission is granted")
 
 
 def test_each_right_is_one_of_the_roles_own():

@@ -39,6 +39,14 @@ def test_logs_are_json_lines_with_bound_fields_also_from_libraries():
     assert "ZeroDivisionError" in json.dumps(third)
 
 
+@pytest.mark.parametrize(("level", "written"), [("info", 0), ("debug", 1)])
+def test_lines_of_kafka_python_about_its_connections_are_written_at_debug_only(level, written):
+    stream = io.StringIO()
+    configure_logs(level, "json", stream)
+    logging.getLogger("kafka.net.manager").error("Connection failed")
+    assert len(stream.getvalue().splitlines()) == written
+
+
 def test_the_console_format_is_readable():
     stream = io.StringIO()
     configure_logs("debug", "console", stream)

@@ -51,7 +51,7 @@ def test_help_groups_the_settings_by_subject(capsys):
         title for title in parts if title in HELP_GROUPS
     ]
     assert "--listen HOST:PORT" in parts["web port"]
-    assert "--groups-deny REGEX" in parts["which groups and topics"]
+    assert "--groups-deny REGEX" in parts["groups and topics"]
     assert re.findall("--[a-z-]+", parts["options"]) == ["--help", "--color"]
 
 
@@ -146,7 +146,7 @@ def taken():
         (["--tls-cert-file", "/no/such"], "tls_key_file: is missing"),
         (["--web-token-file", "/no/such"], "web_token_file: cannot read /no/such"),
         (["--events-file", "/no/such/e"], "events_file: cannot append to /no/such/e"),
-        (["--events-webhook", "ftp://example.org"], "events_webhook: must be a URL of http or https"),
+        (["--events-webhook", "ftp://example.org"], "events_webhook: must be an http or https URL"),
         (
             ["--events-webhook", "https://example.org", "--events-webhook-ca-file", "/no/such"],
             "events_webhook_ca_file: ",

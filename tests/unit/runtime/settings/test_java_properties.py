@@ -132,7 +132,7 @@ def test_connection_and_login_have_librdkafkas_names(java, properties):
             "Krb5LoginModule",
         ),
         ({"sasl.jaas.config": f"{OAUTH} required;"}, "OAuthBearerLoginModule is not supported"),
-        ({"ssl.key.password": "${file:/hidden:x}"}, "ssl.key.password: the agent has no config providers"),
+        ({"ssl.key.password": "${file:/hidden:x}"}, "ssl.key.password: the agent does not support config providers"),
     ],
 )
 def test_untranslatable_properties_are_errors_with_a_remedy(java, problem):

@@ -114,8 +114,8 @@ def test_every_wrong_setting_has_its_own_line_without_the_value():
         pytest.param("a.yaml", "[" * 1_500, "is not valid", marks=pytest.mark.no_cover, id="deep"),
         ("a.yaml", "listen: @hunter2", "cannot start any token in line 1, column 9"),
         ("a.yaml", "listen: 2026-99-99", "is not valid"),
-        ("a.yaml", "- a\n", "must contain names and values"),
-        ("a.yaml", "1: a\n", "must contain names and values"),
+        ("a.yaml", "- a\n", "must be a mapping of setting names to values"),
+        ("a.yaml", "1: a\n", "must be a mapping of setting names to values"),
         ("a.toml", "a = ", "is not valid"),
         ("a.json", "{}", "must end in"),
         ("a.yaml", " " * (FILE_BYTES_MAX + 1), "more than"),
@@ -255,7 +255,7 @@ def test_posts_to_one_of_several_replicas_need_an_events_topic():
     flags = {"events_listen": "127.0.0.1:0", "replicas_group": "rebalance-agent"}
     for without in ({"events_topic": ""}, {"read_only": "true"}):
         assert _problems(flags={**flags, **without}) == (
-            "events_listen: with replicas_group it needs an events_topic, and no read_only",
+            "events_listen: with replicas_group, events_topic must be set and read_only must not",
         )
     assert load(ObserverSettings, None, flags).events_listen
     assert load(ObserverSettings, None, {**flags, "replicas_group": ""}).events_listen

@@ -74,7 +74,7 @@ def test_events_before_a_refused_one_were_delivered(template):
     ("text", "problem"),
     [
         ("{", "is not JSON"),
-        ('{"text": "none"}', "must have a field"),
+        ('{"text": "none"}', "must contain a placeholder"),
         (f'["${{a}}", "{"x" * 65_536}"]', "at most 64 KiB"),
     ],
 )

@@ -96,6 +96,7 @@ def test_users_properties_cannot_make_publishing_less_safe(made):
     (producer,), _, _ = made
     assert producer.settings["acks"] == "all"
     assert producer.settings["enable.idempotence"] is True
+    assert producer.settings["max.in.flight.requests.per.connection"] == 1
     assert producer.settings["compression.type"] == "zstd"
 
 

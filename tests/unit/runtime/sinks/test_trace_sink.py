@@ -106,7 +106,7 @@ def test_an_outage_of_the_collector_loses_and_duplicates_no_span(endpoint):
 def test_spans_refused_by_the_collector_are_not_repeated(endpoint):
     with Collector(400) as collector:
         endpoint(collector)
-        with pytest.raises(DeliveryError, match="answered 400"):
+        with pytest.raises(DeliveryError, match="responded with 400"):
             deliver(sink(), EVENTS)
         deliver(sink(), EVENTS[-1:])
     assert len(collector.requests) == 1

@@ -67,7 +67,7 @@ def test_temporary_errors_are_retried(status):
 
 @pytest.mark.parametrize("status", [400, 401, 404, 413])
 def test_a_refusal_is_final(status):
-    with Sidecar(status) as server, pytest.raises(DeliveryError, match=rf"answered {status}$"):
+    with Sidecar(status) as server, pytest.raises(DeliveryError, match=rf"responded with {status}$"):
         webhook(server.url).deliver(LINES, NEVER)
     assert len(server.bodies) == 1
 
@@ -81,7 +81,7 @@ def test_only_lines_named_in_the_response_are_lost():
     lines[1] = b'{"kind":"other"}'
     lines[3] += b" " * LINE_BYTES_MAX
     try:
-        with pytest.raises(DeliveryError, match=r"answered 400 to a line of 26\d{4} bytes$") as failed:
+        with pytest.raises(DeliveryError, match=r"responded with 400 for a line of 26\d{4} bytes$") as failed:
             webhook(f"http://127.0.0.1:{server.port}{EVENTS_PATH}").deliver(lines, NEVER)
     finally:
         server.stop()
@@ -91,21 +91,21 @@ def test_only_lines_named_in_the_response_are_lost():
 @pytest.mark.parametrize("reported", [b"", b"{", b"[1]", b'{"line":0}', b'{"line":3}', b'{"line":true}', b"[" * 60_000])
 def test_a_refusal_that_names_no_line_is_final_for_the_batch(reported):
     answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s" % (len(reported), reported)
-    with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$") as failed:
+    with answering(answer) as url, pytest.raises(DeliveryError, match=r"responded with 400$") as failed:
         webhook(url).deliver(LINES, NEVER)
     assert [*failed.value.delivered] == []
 
 
 def test_a_response_cannot_name_lines_of_a_json_list():
     answer = b'HTTP/1.1 400 Bad Request\r\nContent-Length: 10\r\n\r\n{"line":1}'
-    with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$"):
+    with answering(answer) as url, pytest.raises(DeliveryError, match=r"responded with 400$"):
         webhook(url, form="json").deliver(LINES, NEVER)
 
 
 def test_a_redirect_is_not_followed():
     with Sidecar() as other:
         answer = f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {other.url}\r\nContent-Length: 0\r\n\r\n"
-        with answering(answer.encode()) as url, pytest.raises(DeliveryError, match="answered 307"):
+        with answering(answer.encode()) as url, pytest.raises(DeliveryError, match="responded with 307"):
             webhook(url, token=lambda: "t" * 16).deliver(LINES, NEVER)
     assert other.bodies == []
 

@@ -63,7 +63,7 @@ def test_a_generation_that_was_not_observed_stays_unknown():
     (detail,) = details(history)
     assert detail.before == ()
     (text,) = explained(WHOLE, JOINED)
-    assert text.startswith("Why: unknown, since the generation before was not observed.")
+    assert text.startswith("Why: unknown, because the previous generation was not observed.")
 
 
 def test_records_that_compaction_may_have_removed_leave_the_cause_unknown():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.tracking.evidence.known_times import Outage
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.tracking.evidence.known_times import Outage, TimeBounds
 from rebalance_agent.tracking.evidence.poll_evidence import CLOCK_JUMP_MS, ClockOffset, Outages, PollEvidence
 
 PERIOD_MS = 250
@@ -15,7 +16,7 @@ BACK_MS = 60_000
 @pytest.mark.parametrize(("failed", "jumped"), [((), True), ((BACK_MS - CLOCK_JUMP_MS,), False), ((100,), True)])
 def test_a_gap_between_complete_polls_is_a_clock_step_only_if_no_poll_failed(failed, jumped):
     polls = PollEvidence(PERIOD_MS)
-    polls.add(0)
+    polls.add(0, 0)
     for answered_ms in failed:
         polls.fail(answered_ms)
     assert polls.clock_jumped(BACK_MS) == jumped
@@ -25,8 +26,17 @@ def test_a_failed_poll_is_removed_with_the_others():
     polls = PollEvidence(PERIOD_MS)
     polls.fail(BACK_MS - 1)
     polls.forget()
-    polls.add(0)
+    polls.add(0, 0)
     assert polls.clock_jumped(BACK_MS)
+
+
+def test_a_group_may_be_missing_from_an_answer_that_came_after_its_rebalance():
+    polls = PollEvidence(PERIOD_MS)
+    polls.add(1_000, 1_010)
+    polls.add(1_250, 2_000)
+    assert polls.unlisted_start(1_900, 0) == TimeBounds(1_000, 1_900, Evidence.LIST)
+    assert polls.unlisted_start(2_000, 0) == TimeBounds(1_250, 2_000, Evidence.LIST)
+    assert polls.unlisted_start(1_009, 0) is None
 
 
 def test_records_that_become_readable_late_do_not_change_the_clock_offset():

@@ -10,7 +10,7 @@ from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
-from support.tracker.tracking import closing, feed, in_time, listed, member, record, tick, topics, watch
+from support.tracker.tracking import REBALANCE_MS, closing, feed, in_time, listed, member, record, tick, topics, watch
 
 START = (
     topics(0, t=4),
@@ -35,6 +35,15 @@ def test_a_member_that_leaves_during_a_rebalance_may_have_worked_until_the_end_o
 def test_a_member_whose_departure_started_the_rebalance_had_stopped_by_then():
     stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1, 2, 3)), joined=13_990))
     assert stall.lower_seconds == pytest.approx(14 - 10.2)
+
+
+@pytest.mark.parametrize(("lasts_ms", "lower_s"), [(REBALANCE_MS - 300, 2.0), (REBALANCE_MS, 0.0)])
+def test_a_member_that_did_not_rejoin_in_time_may_have_worked_until_a_heartbeat_showed_its_removal(lasts_ms, lower_s):
+    """Seed 227: c joined; a and b, on a slow machine, had not heard of the rebalance when they were removed."""
+    joined = 10_200 + lasts_ms
+    polls = (listed(10_000), listed(10_200, "g"), *(listed(at, "g") for at in range(11_000, joined, 1_000)))
+    stall = stall_of(*polls, record(joined + 2_000, 2, member("c", (0, 1, 2, 3)), joined=joined))
+    assert stall.lower_seconds == pytest.approx(lower_s)
 
 
 def test_a_member_that_leaves_before_a_follow_up_may_have_worked_until_the_end_of_its_join_phase():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.metrics.group_values import empty_seconds, unowned
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
@@ -9,6 +10,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.views import COUNTED_LATE_MS, MemberLoad, partition_seconds_at
+from rebalance_agent.ui.sentences.empty_text import empty_text
 from support.tracker.epochs import current, fact, gone, group_of_two
 from support.tracker.tracking import T0, WHOLE, feed, left, listed, member, record, tick, topics, watch
 
@@ -107,6 +109,15 @@ def test_groups_that_may_be_empty_are_not_reported():
 def test_the_way_members_departed_is_shown_if_it_is_the_same_for_all(reports, cause):
     tracker = run(record(1_000, 1, *TWO), *reports, record(60_000, 2), tick(70_000))
     assert tracker.view("g").empty.cause is cause
+
+
+def test_static_members_that_closed_did_not_leave_as_the_coordinator_removed_them():
+    static = (member("a", (0, 1), instance="i-a"), member("b", (2, 3), instance="i-b"))
+    reports = (left("a", 44_000, 1), left("b", 44_500, 1))
+    tracker = run(record(1_000, 1, *static), *reports, record(60_000, 2), tick(70_000))
+    assert tracker.view("g").last_episode.causes == (Trigger.MEMBER_LEFT,)
+    assert tracker.view("g").empty.cause is None
+    assert "its last 2 members are gone" in empty_text(build_summary(tracker.view("g")), T0 + 70_000)
 
 
 def test_epoch_groups_can_be_empty():

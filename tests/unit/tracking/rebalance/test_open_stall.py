@@ -11,16 +11,21 @@ GIVEN_MS, TIMEOUT_MS = 10_000, 8_000
 STALLED = OpenStall(5_000, GIVEN_MS, TIMEOUT_MS, FirstCommits(), frozenset())
 
 
-def over(contact_ms, **unanswered):
+def over(contact_ms, at_ms=90_000, **unanswered):
     value = GroupSnapshot("g", "consumer", 1, "range", "a", -1, ())
     generation = Generation(value, 90_000, 90_000, RebalanceProtocol.EAGER, **unanswered)
-    return STALLED.over(("t", 0), 90_000, contact_ms=contact_ms, unanswered=generation.unanswered)
+    return STALLED.over(("t", 0), at_ms, contact_ms=contact_ms, unanswered=generation.unanswered)
 
 
 @pytest.mark.parametrize(("contact_ms", "left"), [(20_000, False), (20_001, True)])
 def test_an_owner_in_contact_after_its_poll_interval_consumes(contact_ms, left):
     assert GIVEN_MS + TIMEOUT_MS + LEAVING_MS == 20_000
     assert over(contact_ms) is left
+
+
+def test_an_owner_that_lost_the_partition_within_its_poll_interval_need_not_have_consumed_it():
+    assert not over(contact_ms=90_000, at_ms=20_000)
+    assert over(contact_ms=90_000, at_ms=20_001)
 
 
 def test_each_time_without_answers_makes_the_next_one_count():

@@ -22,7 +22,8 @@ MEMBERSHIP: Mapping[str, str] = {
     "group.id": "`group_id`; the data consumer also uses it, to read committed offsets",
     "group.instance.id": "`group_instance_id`",
     "heartbeat.interval.ms": "`heartbeat_interval_ms`",
-    "max.poll.interval.ms": "`max_poll_interval_ms`, the group's rebalance timeout; measured by this class",
+    "max.poll.interval.ms": "`max_poll_interval_ms`, which is also the group's rebalance timeout; this class measures "
+    "the time between polls",
     "partition.assignment.strategy": "`partition_assignment_strategy`: names of this package's strategies",
     "session.timeout.ms": "`session_timeout_ms`",
 }
@@ -39,7 +40,7 @@ OURS: Mapping[str, str] = {
     "enable.auto.commit": "whether the member commits stored offsets; always off in the data consumer",
     "enable.auto.offset.store": "whether a delivered record's offset is stored; always off in the data consumer",
     "on_commit": "called from `poll` after asynchronous commits",
-    "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are matched with the topics",
+    "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are matched against topics",
 }
 """Settings that this package implements itself."""
 

@@ -1,4 +1,4 @@
-"""The thread that polls the group member, so that it stays in the group whatever the application does."""
+"""The thread that polls the group member, so that it stays in the group, independent of the application's calls."""
 
 from __future__ import annotations
 

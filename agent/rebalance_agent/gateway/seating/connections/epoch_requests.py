@@ -81,7 +81,7 @@ class EpochRequests:
         member_id: str,
         instance_id: str,
     ) -> int:
-        """See `GroupRequests`: the member leaves temporarily once more, which does not extend its session."""
+        """See `GroupRequests`: the member leaves temporarily again, which does not extend its session."""
         return checked(await leave_for_a_while(connection, group, member_id, instance_id))
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:

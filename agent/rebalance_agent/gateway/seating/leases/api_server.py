@@ -104,10 +104,10 @@ class ApiServer:
         answer = self._connection.getresponse()
         content = answer.read(ANSWER_BYTES_MAX + 1)
         if len(content) > ANSWER_BYTES_MAX:
-            raise ValueError("the answer is too long")
+            raise ValueError("the response is too long")
         found = json.loads(content) if content else {}
         if not isinstance(found, dict):
-            raise ValueError("the answer is not an object")  # noqa: TRY004 - as for every answer that cannot be read
+            raise ValueError("the response is not a JSON object")  # noqa: TRY004 - as for every answer that cannot be read
         return answer.status, found
 
     def close(self) -> None:

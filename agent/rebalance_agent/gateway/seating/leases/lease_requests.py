@@ -119,7 +119,7 @@ class LeaseRequests:
 
 def _refused(status: int) -> LockAnswer:
     if status in _LATER or status >= _SERVER_ERRORS:
-        raise ConnectionAbortedError(f"Kubernetes' API server answered with {status}")
+        raise ConnectionAbortedError(f"Kubernetes' API server responded with {status}")
     return LockAnswer(GROUP_AUTHORIZATION_FAILED if status in _REFUSED else UNSUPPORTED_VERSION)
 
 

@@ -27,11 +27,11 @@ _LOSSES = {
 _TEXTS = {
     LockLoss.TAKEN: "another gateway has the lock",
     LockLoss.LOST: "the coordinator ended the lock",
-    LockLoss.NOT_CONFIRMED: "the coordinator did not answer in time",
-    LockLoss.FULL: "no more locks are possible",
+    LockLoss.NOT_CONFIRMED: "the coordinator did not respond in time",
+    LockLoss.FULL: "there are too many locks",
     LockLoss.UNSUPPORTED: "the cluster has no consumer groups of KIP-848: it needs group.version 1 or higher",
     LockLoss.FORBIDDEN: "the consumers' user needs Read on this group",
-    LockLoss.REFUSED: "the coordinator refused it",
+    LockLoss.REFUSED: "the coordinator refused the lock",
 }
 
 

@@ -79,7 +79,7 @@ def read_heartbeat_answer(frame: bytes) -> LockAnswer:
 
 
 def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
-    """Read the locks from the response to a description of one helper group; None if the coordinator refused it.
+    """Read the locks from the response to a description of one helper group; None if the coordinator refused the lock.
 
     Raises:
         DecodeError: the bytes are not such a response.

@@ -1,8 +1,8 @@
 """Compares consumers by their JoinGroups: an equal newcomer may take over the assignment of another consumer.
 
-A static member that returns to a stable group keeps its assignment whatever its JoinGroup contains (KIP-345): a
-successor with a different subscription, rack or weight would not get what it requests. So a successor must be equal,
-except for the partitions that its predecessor owned.
+A static member that returns to a stable group keeps its assignment, independent of the contents of its JoinGroup
+(KIP-345): a successor with a different subscription, rack or weight would not get what it requests. So a successor must
+be equal, except for the partitions that its predecessor owned.
 
 A profile is always small: it contains only short hashes of topics, rack and user data.
 """

@@ -82,7 +82,7 @@ class FairTurns:
 
 
 class AddressTurns:
-    """The turns of the connections from one address, which are served first come, first served among themselves."""
+    """The turns of the connections from one address, which are served first come, first served."""
 
     def __init__(self, address: str, all_turns: FairTurns, clock: Clock) -> None:
         """Start with no time used."""

@@ -61,7 +61,7 @@ class FrameMemoryBudget:
         except TimeoutError:
             if not hold.expired():
                 raise
-            text = f"a frame of {size} bytes was not sent in time, and other frames waited for its memory"
+            text = f"a frame of {size} bytes was not sent in time while other frames waited for its memory"
             raise RefusedError(CloseReason.SLOW, text) from None
         finally:
             self._holds.discard(hold)
@@ -94,7 +94,7 @@ class FrameMemoryBudget:
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):
-                text = f"there was no memory for a frame of {size} bytes in addition to those of other connections"
+                text = f"frames of other connections left no memory for a frame of {size} bytes"
                 raise RefusedError(CloseReason.ROOM, text) from None
             raise
 

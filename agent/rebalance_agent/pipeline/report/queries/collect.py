@@ -53,5 +53,5 @@ def _span(episodes: DataFrame) -> tuple[dt.datetime, dt.datetime]:
     span = episodes.agg(F.min("completed_at").alias("first"), F.max("completed_at").alias("last"))
     ((first, last),) = collected(span, "first", "last")
     if first is None:
-        raise PipelineError("there is no generation to report; run `rebalance-agent pipeline aggregate` first")
+        raise PipelineError("there are no generations to report; run `rebalance-agent pipeline aggregate` first")
     return first, last

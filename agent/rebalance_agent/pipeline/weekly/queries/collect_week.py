@@ -59,14 +59,14 @@ def _known(hours: DataFrame, week: Week) -> tuple[dt.datetime, dt.datetime]:
     """Return the time for which there are hours: when the first one begins, and when the last one ends."""
     ((first, last),) = collected(hours.agg(F.min("hour").alias("first"), F.max("hour").alias("last")), "first", "last")
     if first is None:
-        raise PipelineError("there is no hour to report; run `rebalance-agent pipeline aggregate` first")
+        raise PipelineError("there are no hours to report; run `rebalance-agent pipeline aggregate` first")
     end = last + _HOUR
     if first >= week.end or end <= week.start:
         whole = last_whole_week(end)
         shown = whole if first < whole.end else Week(whole.end)
         until = (shown.end - dt.timedelta(days=1)).date()
         raise PipelineError(
-            f"the tables have nothing of week {week.name} ({week.words}): they begin at {minute(first)} and end at "
+            f"the tables have no data for week {week.name} ({week.words}): they begin at {minute(first)} and end at "
             f"{minute(end)} UTC; --until {until} reports week {shown.name}"
         )
     return first, end

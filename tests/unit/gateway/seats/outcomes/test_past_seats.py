@@ -205,10 +205,10 @@ def test_of_what_is_not_known_nothing_is_claimed():
     [
         (
             deploy(),
-            "3 rebalances since 2023-11-14 22:13:21 UTC. This rule would have spared at least 2 of them (2 gen",
+            "3 rebalances since 2023-11-14 22:13:21 UTC. This rule would have avoided at least 2 of them (2 gen",
         ),
         (epoch_deploy(), "at least 2 of them (2 group epochs)"),
-        (deploy(rack="r"), "It is not certain that this rule would have spared any."),
+        (deploy(rack="r"), "It is not certain that this rule would have avoided any of them."),
     ],
 )
 def test_it_is_said_in_a_sentence(past, says):
@@ -259,8 +259,8 @@ def test_nor_in_a_group_of_kip_848_where_each_newcomer_adds_an_epoch():
 def test_what_would_have_been_merged_is_said_with_the_wait_that_it_costs():
     text = past_text(scaled_up(101, 104).seats(admission=10, hold=0), "the topic")
     assert "gateway_admission_seconds would have merged 1 more rebalance into others" in text
-    assert "2.0 partition-seconds or more; newcomers would have waited for 15 s at most" in text
-    assert "merged none; newcomers would have waited for 9 s" in past_text(
+    assert "2.0 partition-seconds or more; newcomers would have waited for at most 15 s" in text
+    assert "merged none; newcomers would have waited for at most 9 s" in past_text(
         scaled_up(101).seats(admission=10, hold=0), "the topic"
     )
     assert "gateway_admission_seconds" not in past_text(deploy().seats(admission=10), "the topic")

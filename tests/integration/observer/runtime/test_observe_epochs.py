@@ -1,0 +1,86 @@
+"""Where the offsets topic may not be read, groups whose coordinator assigns are described with their epochs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from support.kafka.hidden_offsets import EVENTS, TRUTH, beside_the_truth, generations, hidden_offsets
+from support.members.share_consumer import share_consumer
+from support.observer.observing import eventually, members
+
+pytestmark = pytest.mark.integration
+
+SOON = {"describe_interval_seconds": 0.5, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
+CONSUMER = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
+
+
+@pytest.fixture(scope="module")
+def kafka():
+    with hidden_offsets("SCRAM-SHA-512") as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def stack():
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def watched(kafka, stack):
+    return stack.enter_context(beside_the_truth(kafka, "SCRAM-SHA-512", **SOON))
+
+
+def shown(event):
+    """What both sources have of every generation. Only descriptions name the assignor if no member asks for one."""
+    members = {member["member_id"]: (member["client_id"], member["assigned"]) for member in event["members"]}
+    return members, event["topics"], event["group_type"]
+
+
+def test_generations_of_a_consumer_group_are_those_of_the_records(kafka, watched, stack):
+    group, bootstrap = "epochs", kafka.bootstrap_servers
+    eventually(lambda: watched.metric("rebalance_agent_degraded", mode="admin-only") == 1)
+    with members(bootstrap, "before", "t", 1, **CONSUMER):  # once it is shown, the absence of the other is known
+        eventually(lambda: watched.source("before") == "describe")
+    with members(bootstrap, group, "t", 1, **CONSUMER):
+        eventually(lambda: watched.metric("kafka_rebalance_partitions_unassigned", consumergroup=group) == 0)
+        assert watched.source(group) == "describe"
+        with members(bootstrap, group, "t", 1, **CONSUMER):
+            eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group) == 2)
+            eventually(lambda: any(len(each["members"]) == 2 for each in generations(kafka, EVENTS, group).values()))
+            eventually(lambda: any(len(each["members"]) == 2 for each in generations(kafka, TRUTH, group).values()))
+    eventually(lambda: watched.metric("kafka_rebalance_group_state", consumergroup=group, state="Empty") == 1)
+    eventually(lambda: any(not each["members"] for each in generations(kafka, EVENTS, group).values()))
+    eventually(lambda: any(not each["members"] for each in generations(kafka, TRUTH, group).values()))
+    seen, truth = generations(kafka, EVENTS, group), generations(kafka, TRUTH, group)
+    assert {event["source"] for event in seen.values()} == {"describe"}
+    assert seen.keys() <= truth.keys(), "nothing is invented"
+    assert [shown(seen[number]) for number in seen] == [shown(truth[number]) for number in seen]
+    for number, event in seen.items():
+        true, phases = truth[number]["phases"], event["phases"]
+        assert phases["completed_ms"] >= true["completed_ms"] - 50, "the poll came after it"
+        if phases.get("started_ms") is not None and event.get("previous_generation") == truth[number].get(
+            "previous_generation"
+        ):
+            assert phases["started_ms"] - 50 <= true["started_ms"] <= phases["started_latest_ms"] + 50
+    first = min(seen)
+    assert seen[first]["trigger"] == truth[first]["trigger"] == "group_started"
+    with_two = next(each for each in seen.values() if len(each["members"]) == 2)
+    assert (with_two["trigger"], with_two["moved"]) == ("member_joined", 2)
+
+
+def test_a_share_group_is_described_with_its_epochs_and_members(kafka, watched):
+    group = "shared"
+    metric = lambda name, **labels: watched.metric(name, consumergroup=group, **labels)  # noqa: E731
+    with share_consumer(kafka, group, "t"):
+        eventually(lambda: metric("kafka_rebalance_members") == 1)
+        eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
+        assert watched.source(group) == "describe"
+        eventually(lambda: any(each["members"] for each in generations(kafka, EVENTS, group).values()))
+    eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1)
+    eventually(lambda: any(not each["members"] for each in generations(kafka, EVENTS, group).values()))
+    seen = generations(kafka, EVENTS, group)
+    eventually(lambda: seen.keys() <= generations(kafka, TRUTH, group).keys(), waiting_for="nothing is invented")
+    assert {(event["source"], event["group_type"]) for event in seen.values()} == {("describe", "share")}

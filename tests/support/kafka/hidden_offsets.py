@@ -1,0 +1,48 @@
+"""An observer that may not read the offsets topic, beside one that may, on the same broker."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+from rebalance_agent.runtime.settings.rights import agent_rights
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.testing import EmbeddedKafka, Listener
+from support.observer.observing import create_topic, events, observing
+from support.rights.granted import give
+
+EVENTS, TRUTH = "rebalance-events", "truth"
+PASSWORD = "not-a-secret"
+
+
+@contextmanager
+def hidden_offsets(mechanism):
+    """A broker with the topic ``t``, on which the user ``observer`` has all rights except those of administrators."""
+    users = Listener.sasl(mechanism, {"observer": PASSWORD})
+    with EmbeddedKafka(listeners={"USERS": users}, authorizer=True) as kafka:
+        create_topic(kafka.bootstrap_servers, "t", 4)
+        rights = [right for right in agent_rights(ObserverSettings()) if right.mode != "admin-only"]
+        give(kafka, "User:observer", rights)
+        yield kafka
+
+
+@contextmanager
+def beside_the_truth(kafka, mechanism, **settings):
+    """The observer of that user, which writes its events to `EVENTS`; one with all rights writes its own to `TRUTH`."""
+    login = {
+        "bootstrap.servers": kafka.address("USERS"),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.username": "observer",
+        "sasl.password": PASSWORD,
+    }
+    with (
+        observing(kafka.bootstrap_servers, events_topic=TRUTH, **settings),
+        observing(None, kafka=login, events_topic=EVENTS, **settings) as watched,
+    ):
+        yield watched
+
+
+def generations(kafka, topic, group):
+    """Generation -> its event in ``topic``; the last one if it was published again."""
+    kept = [event for event in events(kafka.bootstrap_servers, topic, group=group) if event["kind"] == "generation"]
+    return {event["generation"]: event for event in kept}
