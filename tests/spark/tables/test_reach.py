@@ -1,6 +1,6 @@
 """A change of events reaches all days whose rows differ then, and no day without need.
 
-Every case is a cluster of its own, so that Spark computes hundreds of them at once.
+Every case is a cluster of its own, so that Spark computes all of them at once.
 """
 
 from __future__ import annotations
@@ -8,90 +8,24 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import random
-from functools import reduce
 
 import pytest
-from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
-from rebalance_agent.model.episode import Evidence, Phases, Trigger
-from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.pipeline.increments import reach
-from rebalance_agent.pipeline.increments.group_days import GROUP_DAY
 from rebalance_agent.pipeline.tables import group_hours as hours_module
-from rebalance_agent.pipeline.tables.generations import generations
-from rebalance_agent.pipeline.tables.group_hours import GroupDays, group_hours
-from support.pipeline.event_rows import (
-    HOUR_MS,
-    INGESTED,
-    MONDAY_MS,
-    aborted,
-    events_frame,
-    generation,
-    gone,
-    member,
-)
+from support.pipeline.changing_fleets import DAY_MS, STATES, Fleet, Version, assert_all_found, keys_of, random_cluster
+from support.pipeline.event_rows import HOUR_MS, INGESTED, MONDAY_MS, aborted, generation, gone, member, rollout
 
-DAY_MS = 24 * HOUR_MS
+CLUSTERS = 120
 HOURS_MAX, MONTH_HOURS = 72, 30 * 24
 """Instead of a year, so that the rows of a generation that lasts too long are few."""
-
-EARLY, LATE = (dt.datetime.fromtimestamp((MONDAY_MS + days * DAY_MS) / 1000, dt.UTC) for days in (3, 9))
-"""Times of reading of some events, by clocks that are behind that of their cluster."""
-
-STATES = ("before", "between", "after")
-"""The events of the last run, of a run that was killed after its last write, and of this run."""
 
 
 @pytest.fixture
 def hours_max(request, monkeypatch):
     for module in (hours_module, reach):
         monkeypatch.setattr(module, "INTERVAL_HOURS_MAX", request.param)
-
-
-@dataclasses.dataclass
-class Version:
-    """A version of an event: when it was read, and the states that have it."""
-
-    event: object
-    states: frozenset[str]
-    ingested: dt.datetime = INGESTED
-
-
-class Fleet:
-    """The events of all clusters, in each state."""
-
-    def __init__(self, spark, versions):
-        frames = []
-        for ingested in {version.ingested for version in versions}:
-            of_time = [version for version in versions if version.ingested == ingested]
-            flags = [(number, *(state in version.states for state in STATES)) for number, version in enumerate(of_time)]
-            # The offset only numbers the rows, to join them with their states.
-            rows = events_frame(spark, [version.event for version in of_time], ingested, numbered=True)
-            columns = f"offset BIGINT, {', '.join(f'{state} BOOLEAN' for state in STATES)}"
-            frames.append(rows.join(spark.createDataFrame(flags, columns), "offset"))
-        self.all = reduce(lambda left, right: left.unionByName(right), frames).persist()
-        self.changes = self.all.where("NOT (before = between AND between = after)")
-
-    def state(self, name):
-        events = self.all.where(name)
-        return generations(events), events
-
-
-def keys_of_hours(fleet):
-    rows, events = fleet.state("after")
-    return reach.days_of_hours(fleet.changes, rows, events)
-
-
-def rounded(frame):
-    """Sums of fractions depend on the order of summation in their last digits; maps cannot be compared."""
-    doubles = {name: F.round(name, 6) for name, kind in frame.dtypes if kind == "double"}
-    maps = {name: F.to_json(name) for name, kind in frame.dtypes if kind.startswith("map")}
-    return frame.withColumns(doubles | maps)
-
-
-def different(left, right):
-    return rounded(left).exceptAll(rounded(right)).unionByName(rounded(right).exceptAll(rounded(left)))
 
 
 # Cases with a known result
@@ -158,91 +92,49 @@ def versions_of(cluster, case, ingested=INGESTED):
         for event in part:
             identity = event_id(event.KIND, cluster, event.group, event.group_type, 0, event.timestamp_ms)
             renamed = dataclasses.replace(event, cluster_id=cluster, event_id=identity)
-            yield Version(renamed, frozenset(states), ingested)
+            yield Version(renamed, states, ingested)
+
+
+DEPLOYS = {
+    # The same for the days whose generations are found.
+    "a new generation": (steps(0, 3), [], steps(1), {1}),
+    "a deleted generation's row": (steps(0, 3), steps(1), [], {1}),
+    "a deploy": (steps(*range(6)), [], [rollout(at(3), DAY_MS, (100, 200))], {1, 2, 3, 4}),
+    "a deleted deploy": (steps(*range(6)), [rollout(at(3), DAY_MS, (100, 200))], [], {1, 2, 3, 4}),
+    "a deploy that began decades ago": ([], [], [rollout(at(4), 3_000 * DAY_MS, (100, 200))], set(range(6))),
+    "no generation": (steps(0, 3), [], [aborted(at(1), 7), gone(at(2))], set()),
+}
+
+
+def days_of(keys, cases):
+    """The days of group `g` in each of these cases, since `MONDAY_MS`."""
+    found = {name: set() for name in cases}
+    for cluster, group, day in keys:
+        if cluster in cases and group == "g":
+            found[cluster].add((day - dt.date(2024, 1, 1)).days)
+    return found
 
 
 @pytest.mark.usefixtures("hours_max")
 @pytest.mark.parametrize("hours_max", [MONTH_HOURS], indirect=True)
 def test_each_rule_finds_its_days_and_no_others(spark):
-    cases = CASES | AHEAD
+    of_hours = CASES | AHEAD
     versions = [
         version
-        for name, case in cases.items()
+        for name, case in (of_hours | DEPLOYS).items()
         for version in versions_of(name, case, read_at(2) if name in AHEAD else INGESTED)
     ]
-    found = {name: set() for name in cases}
-    for row in keys_of_hours(Fleet(spark, versions)).where("group = 'g'").collect():
-        found[row["cluster_id"]].add((row["day"] - dt.date(2024, 1, 1)).days)
-    wrong = [f"{name}: {sorted(found[name])}" for name, case in cases.items() if found[name] != case[-1]]
+    fleet = Fleet(spark, versions)
+    found = days_of(keys_of(fleet.days_of_hours), of_hours) | days_of(keys_of(fleet.days_of_generations()), DEPLOYS)
+    wrong = [f"{name}: {sorted(found[name])}" for name, case in (of_hours | DEPLOYS).items() if found[name] != case[-1]]
     assert not wrong, "\n".join(wrong)
 
 
 # Random cases
-
-GAPS_MS = (30_000, 58_000, 5 * HOUR_MS, 30 * HOUR_MS, 60 * HOUR_MS, 120 * HOUR_MS)
-
-
-def history(rng, cluster, group):
-    at_ms = MONDAY_MS + rng.randrange(2 * DAY_MS)
-    for number in range(1, rng.randrange(2, 11)):
-        at_ms += rng.choice(GAPS_MS) + rng.randrange(2_000)
-        fate = rng.random()
-        if fate < 0.15:
-            yield gone(at_ms, group=group, cluster_id=cluster)
-        elif fate < 0.25:
-            yield aborted(at_ms, number, group=group, cluster_id=cluster)
-        else:
-            yield random_generation(rng, at_ms, number, cluster, group)
-
-
-def random_generation(rng, at_ms, number, cluster, group):
-    members = [member("a", range(rng.randrange(1, 9)))] if rng.random() < 0.85 else []
-    closes = rng.random() < 0.85
-    seconds = rng.choice([0.0004, 20, rng.randrange(100 * 3600)])
-    trigger = rng.choice([Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED])
-    return generation(
-        at_ms, number, members, group=group, cluster_id=cluster, closes_episode=closes, trigger=trigger,
-        causes=(trigger,), stall=(seconds, seconds) if closes and rng.random() < 0.7 else None,
-    )  # fmt: skip
-
-
-def revised(rng, event):
-    at_ms = event.timestamp_ms + rng.randrange(-2 * DAY_MS, 2 * DAY_MS)
-    more = {"phases": Phases(at_ms, Evidence.RECORD), "stall": None} if isinstance(event, GenerationEvent) else {}
-    return dataclasses.replace(event, timestamp_ms=at_ms, revision=event.revision + 1, **more)
-
-
-def random_cluster(rng, cluster):
-    """Two groups of which some events come, go or are replaced from state to state."""
-    events = [event for group in ("g", "h") for event in history(rng, cluster, group)]
-    chosen = rng.sample(events, min(len(events), rng.randrange(5)))
-    for event in events:
-        ingested = rng.choice([INGESTED, INGESTED, INGESTED, EARLY, LATE])
-        if event not in chosen:
-            yield Version(event, frozenset(STATES), ingested)
-        elif rng.random() < 0.3:
-            first = rng.randrange(1, 3)
-            yield Version(event, frozenset(STATES[:first]), ingested)
-            yield Version(revised(rng, event), frozenset(STATES[first:]), ingested)
-        else:
-            # Most often it is new; sometimes it is deleted, or there for a time only.
-            some = rng.choice([STATES[1:], STATES[2:], STATES[2:], STATES[:1], STATES[:2], STATES[1:2], STATES[::2]])
-            yield Version(event, frozenset(some), ingested)
 
 
 @pytest.mark.usefixtures("hours_max")
 @pytest.mark.parametrize("hours_max", [HOURS_MAX], indirect=True)
 def test_all_days_that_differ_are_found(spark):
     rng = random.Random(1)
-    fleet = Fleet(spark, [version for number in range(400) for version in random_cluster(rng, f"c{number:03}")])
-    keys = keys_of_hours(fleet).persist()
-    hours = {state: group_hours(*fleet.state(state)).persist() for state in STATES}
-    for state in STATES[:2]:
-        differ = different(hours[state], hours["after"]).select(*GROUP_DAY).distinct().persist()
-        assert differ.count() > 200
-        assert differ.join(keys, [*GROUP_DAY], "left_anti").collect() == [], state
-    days = [row["day"] for row in keys.select("day").distinct().collect()]
-    found = group_hours(*fleet.state("after"), GroupDays(keys, days))
-    wanted = hours["after"].join(keys, [*GROUP_DAY], "left_semi").select(*found.columns)
-    assert different(found, wanted).collect() == []
-    assert keys.count() < 0.7 * hours["after"].select(*GROUP_DAY).distinct().count()
+    assert_all_found(Fleet(spark, [each for number in range(CLUSTERS) for each in random_cluster(rng, f"c{number}")]))

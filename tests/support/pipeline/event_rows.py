@@ -10,6 +10,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.group_event import event_id
+from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.ingest.event_rows import event_row
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 from support.observer.fakes import generation_event
@@ -81,6 +82,15 @@ def aborted(at_ms, number, generations=1, *, group="g", cluster_id="c"):
 def gone(at_ms, *, group="g", cluster_id="c"):
     identity = event_id("group_gone", cluster_id, group, GroupType.CLASSIC, 0, at_ms)
     return GroupGoneEvent(identity, cluster_id, group, at_ms, Source.RECORDS, GroupType.CLASSIC)
+
+
+def rollout(at_ms, length_ms, numbers, *, group="g", cluster_id="c"):
+    """A deploy that ends at ``at_ms``; ``numbers``: its first and last generation."""
+    identity = event_id("rollout", cluster_id, group, GroupType.CLASSIC, numbers[0], at_ms)
+    return RolloutEvent(
+        identity, cluster_id, group, at_ms, Source.RECORDS, GroupType.CLASSIC, at_ms - length_ms, *numbers,
+        closed=False, rebalances=2, members=2, members_replaced=2, stalled_partition_seconds=1.0,
+    )  # fmt: skip
 
 
 def random_history(seed, *, group, cluster_id="c", hours=40, rebalances=60):
