@@ -12,19 +12,13 @@ from contextlib import contextmanager
 import psutil
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclOperation
 
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import beside, commit, create_topic, events, eventually, members, observing
+from support.rights.granted import deny
 
 pytestmark = pytest.mark.integration
 
@@ -81,20 +75,6 @@ def test_a_sidecar_reports_the_start_and_the_end_of_an_outage(mortal):
         assert sidecar.metric("rebalance_agent_reconnects_total") == 1
 
 
-def _deny_reading(bootstrap, topic):
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    denied = AclBinding(
-        ResourceType.TOPIC,
-        topic,
-        ResourcePatternType.LITERAL,
-        "User:ANONYMOUS",
-        "*",
-        AclOperation.READ,
-        AclPermissionType.DENY,
-    )
-    admin.create_acls([denied])[denied].result()
-
-
 @pytest.fixture(scope="module")
 def unread():
     """A broker with an unreadable offsets topic, and topic t of two partitions."""
@@ -107,7 +87,7 @@ def unread():
     }
     with EmbeddedKafka(properties=properties) as kafka:
         create_topic(kafka.bootstrap_servers, "t", 2)
-        _deny_reading(kafka.bootstrap_servers, "__consumer_offsets")
+        deny(kafka, "User:ANONYMOUS", "__consumer_offsets", AclOperation.READ)
         yield kafka
 
 
