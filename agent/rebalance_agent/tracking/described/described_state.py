@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rebalance_agent.model.episode import Evidence, Source
-from rebalance_agent.model.epoch_groups import DescribedEpochs
+from rebalance_agent.model.epoch_groups import DescribedEpochs, Pending, PendingMember
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
@@ -229,8 +229,21 @@ class DescribedState(TrackedGroup):
         base_view = self._build_base_view(lambda: now, lambda: ShownMembers(value.members), state, judged=judged)
         running = None
         if self._started is not None and value.members and state is not GroupState.EMPTY:
-            running = RunningRebalance(self._started.earliest_ms, 0)
+            running = RunningRebalance(self._started.earliest_ms, 0, pending=self._pending())
         return self.history.complete_view(base_view, state, running)
+
+    def _pending(self) -> Pending | None:
+        """Return the members that have not reached the target assignment; None while the newest epoch has none."""
+        epochs = self._epochs
+        if epochs is None or epochs.target_epoch < epochs.epoch:
+            return None
+        return Pending.of(
+            [
+                PendingMember(member.member_id, member.instance_id, member.client_id, member.client_host, None)
+                for each in epochs.members
+                if 0 <= each.epoch < epochs.epoch and (member := each.member)
+            ]
+        )
 
 
 def _may_have_completed(before: DescribedEpochs | None, settled: int, now: DescribedEpochs) -> bool:
