@@ -94,7 +94,7 @@ SNAPSHOT = Alert(
     "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. A snapshot older "
     "than a day is not used: the next start then reads the whole offsets topic, and does not report rebalances that "
     "ended before that start.",
-    "The observer's log shows the cause; most often, events cannot be published.",
+    "The observer's log shows the cause; most often, the state topic cannot be written.",
     Board.AGENT,
 )
 
