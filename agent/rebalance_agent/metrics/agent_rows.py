@@ -98,6 +98,7 @@ READY = Metric(
 DEGRADED_MODES = (
     "admin-only",
     "baselines-unread",
+    "epochs-hidden",
     "events-unpublished",
     "groups-hidden",
     "limit-unknown",
@@ -106,13 +107,13 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""Modes in which the agent runs without some Kafka permission; `runtime.settings.rights` names the permission."""
+"""Modes in which the agent runs although something is refused to it; `runtime.settings.rights` names permissions."""
 
 DEGRADED = agent_row(
     "degraded",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each active degraded mode (a permission is missing), 0 for the others.",
+    "1 for each active degraded mode (a permission is missing, or a request is refused), 0 for the others.",
     values={"mode": DEGRADED_MODES},
 )
 RECONNECTS = agent_row(

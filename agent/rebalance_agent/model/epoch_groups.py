@@ -7,14 +7,16 @@ topics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from heapq import nsmallest
 
 from rebalance_agent.model.group import SETTLED, GroupState, Member
 from rebalance_agent.model.partitions import TopicPartitions, pairs
 
 __all__ = [
+    "PENDING_MAX",
     "CurrentAssignment",
     "DescribedEpochs",
     "DescribedMember",
@@ -23,6 +25,8 @@ __all__ = [
     "GroupEpoch",
     "MemberState",
     "MemberTarget",
+    "Pending",
+    "PendingMember",
     "ResolvedPattern",
     "TargetEpoch",
     "Topology",
@@ -160,6 +164,43 @@ class DescribedEpochs:
             return False
         here = (each.epoch for each in self.members if each.epoch >= 0)
         return self.target_epoch >= self.epoch and all(epoch >= self.epoch for epoch in here)
+
+
+PENDING_MAX = 10
+"""Maximum members that a running rebalance waits for and that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMember:
+    """A member that a running rebalance waits for.
+
+    ``partitions``: the number of partitions that it has yet to revoke; None if that is unknown.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    partitions: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The members that a running rebalance waits for: their number, and up to `PENDING_MAX` of them.
+
+    The one with the most partitions to revoke is the first.
+    """
+
+    members: int
+    named: tuple[PendingMember, ...]
+
+    @classmethod
+    def of(cls, members: Collection[PendingMember]) -> Pending:
+        """Return these ``members`` in order."""
+        by_size = nsmallest(
+            PENDING_MAX, members, lambda each: (-(each.partitions or 0), each.client_id, each.member_id)
+        )
+        return cls(len(members), tuple(by_size))
 
 
 EpochFact = GroupEpoch | TargetEpoch | EpochMember | MemberTarget | CurrentAssignment | ResolvedPattern | Topology

@@ -76,7 +76,7 @@ class EpochPoll:
         """
         self._context, self._make, self._needed = context, make, needed
         self._describer: Describer | None = None
-        self._unusable = self._failing = False
+        self._unusable = self._failure = ""
         self._backoff, self._not_before = Backoff(1.0, RETRY_MAX_S), float("-inf")
         self._listed: Mapping[str, Place] = {}
         self._listed_ms: int | None = None
@@ -88,7 +88,14 @@ class EpochPoll:
 
     def handles(self, group: str) -> bool:
         """Whether ``group`` is described here. From any thread."""
-        return not self._failing and group in self._listed and group not in self._refused
+        return not self._failure and group in self._listed and group not in self._refused
+
+    def undescribed(self) -> str:
+        """Return why some groups are described without epochs; empty if none is. From any thread."""
+        refused = self._refused
+        if not (reason := self._unusable or self._failure) and refused:
+            reason = f"{len(refused)} of them, for example {(first := min(refused))!r}: {refused[first]}"
+        return f"groups of the newer protocols are described without epochs: {reason}" if reason else ""
 
     def poll(self) -> None:
         """List and describe all groups. Never raises."""
@@ -104,7 +111,7 @@ class EpochPoll:
             if self._describer is not None:
                 self._describer.close()
             self._describer = self._listed_ms = self._idle_ms = None
-            self._listed, self._moving, self._refused, self._failing = {}, {}, {}, False
+            self._listed, self._moving, self._refused, self._failure = {}, {}, {}, ""
 
     def _call(self, ask: Callable[[Describer], None]) -> None:
         if self._unusable or self._context.inbox.closed or not self._needed():
@@ -118,12 +125,12 @@ class EpochPoll:
             if describer := self._ready():
                 ask(describer)
         except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
-            self._failing = True
+            self._failure = failure_reason(error, "describe", _log)
             self._not_before = self._context.clock.monotonic() + self._backoff.next()
-            self._warn(failure_reason(error, "describe", _log))
+            self._warn(self._failure)
             self._context.meters.polled("describe", self._context.clock.monotonic() - begun, None)
         else:
-            self._failing = False
+            self._failure = ""
             self._backoff.reset()
             self._context.meters.polled(
                 "describe", self._context.clock.monotonic() - begun, self._context.clock.now_ms()
@@ -135,8 +142,8 @@ class EpochPoll:
                 try:
                     self._describer = self._make()
                 except InvalidInputError as error:
-                    self._unusable = True
-                    self._warn(str(error))
+                    self._unusable = str(error)
+                    self._warn(self._unusable)
             return self._describer
 
     def _warn(self, reason: str) -> None:

@@ -42,21 +42,43 @@ class DescriptionRouter:
     def drop_polled(self, name: str) -> None:
         """Forget a group that only descriptions without epochs show, if it is one."""
         if self._polled.pop(name, None):
+            self._context.state_budget.drop(name)
             self._groups.mark_changed(name)
 
     def _poll(self, value: DescribedGroup, at_ms: int) -> None:
-        if polled := self._polled.get(value.group):
-            polled.describe(value, at_ms)
+        name, polled = value.group, self._polled.get(value.group)
+        if not self._has_room(value, polled, at_ms):
+            self.drop_polled(name)  # its view would show an older description
+            return
+        if polled is None:
+            polled = PolledGroup(value, at_ms, self._groups.mark_changed, self._context.may_be_empty)
+            self._polled[name] = polled
         else:
-            self._polled[value.group] = PolledGroup(value, at_ms, self._groups.mark_changed, self._context.may_be_empty)
+            polled.describe(value, at_ms)
+        self._context.state_budget.set(name, polled.size_bytes)
+
+    def _has_room(self, value: DescribedGroup, before: DescribedState | PolledGroup | None, now_ms: int) -> bool:
+        """Whether the budget of the groups' memory has room for a description that follows the one in ``before``."""
+        budget = self._context.state_budget
+        if before is None:
+            return budget.admits(value.group, now_ms, live=False, whole=True)
+        if budget.has_room(value.group) or not before.grows(value):
+            return True
+        budget.refuse(value.group, now_ms)
+        return False
 
     def _take_epochs(self, described: GroupDescribed) -> Iterator[Event]:
         value, now_ms = described.value, described.answered_ms
         yield from self._groups.catch_up(value.group, now_ms)
         state = self._groups.get(value.group)
+        if state and state.known and not isinstance(state, DescribedState):
+            return
+        if not self._has_room(value, state if isinstance(state, DescribedState) else None, now_ms):
+            if state:
+                self._groups.forget(value.group)  # its view would show an older description
+            self.drop_polled(value.group)
+            return
         if not isinstance(state, DescribedState) or state.group_type is not value.group_type:
-            if state and state.known and not isinstance(state, DescribedState):
-                return
             state = DescribedState(value, self._context, now_ms, state)
             self._groups.put(state)
             self.drop_polled(value.group)

@@ -12,6 +12,7 @@ from rebalance_agent.tracking.described.described_state import DescribedState
 from rebalance_agent.tracking.described.polled_group import PolledGroup
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.groups import GroupStates, State
+from rebalance_agent.tracking.memory.state_budget import state_bytes
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
 from rebalance_agent.tracking.tracked_group import PendingDeletion
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -86,8 +87,11 @@ class RecordRouter:
         """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return False
-        last = state.last.value if state.last else None
-        return self._context.state_budget.grows(record.group, last, record.value, record.seen_ms)
+        budget, last = self._context.state_budget, state.last
+        if budget.has_room(record.group) or (last and state_bytes(record.value) <= state_bytes(last.value)):
+            return False
+        budget.refuse(record.group, record.seen_ms)
+        return True
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
         """Return a classic group's record, marked as one from before the start if its rebalance is not to be reported.

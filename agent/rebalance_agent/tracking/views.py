@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
+from rebalance_agent.model.epoch_groups import Pending
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
@@ -64,12 +65,14 @@ class RunningRebalance:
 
     ``stalled_partitions``: the number of partitions that are certainly stalled. ``unsure_partitions``: the number of
     others that may be stalled: in an eager group, members stop when they learn of the rebalance and poll; in a
-    cooperative one, they revoke partitions of the follow-up when they poll.
+    cooperative one, they revoke partitions of the follow-up when they poll. ``pending``: known where the coordinator
+    assigns and has computed the new assignment.
     """
 
     started_ms: int
     stalled_partitions: int
     unsure_partitions: int = 0
+    pending: Pending | None = None
 
 
 STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)

@@ -70,6 +70,10 @@ class Watched:
     def get(self, path):
         return http(f"http://127.0.0.1:{self.role.port}{path}")
 
+    def detail(self, group):
+        """The group's details in the API; the group must be known."""
+        return json.loads(self.get(f"/api/v1/groups/{group}")[1])
+
     def ready(self):
         return self.get("/readyz")[0] == 200
 
@@ -156,11 +160,23 @@ def members(bootstrap, group, topic, number=1, **properties):
             close()
 
 
-def _member(bootstrap, group, topic, properties):
+@contextmanager
+def slow_to_give_up(bootstrap, group, topic, **properties):
+    """As `members`, for one that revokes nothing until the yielded event is set."""
+    released = threading.Event()
+    close = _member(bootstrap, group, topic, properties, on_revoke=lambda *_: released.wait(PATIENCE_S))
+    try:
+        yield released
+    finally:
+        released.set()
+        close()
+
+
+def _member(bootstrap, group, topic, properties, **callbacks):
     usual = {"heartbeat.interval.ms": 200, "log_level": 0}
     settings = {"bootstrap.servers": bootstrap, "group.id": group, **usual, **properties}
     consumer = Consumer({name: value for name, value in settings.items() if value is not None})
-    consumer.subscribe([topic])
+    consumer.subscribe([topic], **callbacks)
     stop = threading.Event()
 
     def poll():

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (
 
 from support.observer.observing import eventually
 
-__all__ = ["give", "take_all"]
+__all__ = ["deny", "give", "take_all"]
 
 
 def give(kafka, principal, rights):
@@ -38,6 +38,14 @@ def give(kafka, principal, rights):
     for future in (admin.create_acls(bindings) if bindings else {}).values():
         future.result()
     eventually(lambda: len(_held(admin, principal)) == len(set(bindings)))
+
+
+def deny(kafka, principal, topic, operation):
+    """Deny an operation on a topic, also to a principal that has it by another ACL."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    kind, literal = ResourceType.TOPIC, ResourcePatternType.LITERAL
+    binding = AclBinding(kind, topic, literal, principal, "*", operation, AclPermissionType.DENY)
+    admin.create_acls([binding])[binding].result()
 
 
 def take_all(kafka, principal):

@@ -150,6 +150,7 @@ def test_a_login_that_cannot_be_used_is_reported_once(bench, caplog):
     polls.poll()
     assert len(caplog.records) == 1
     assert "ssl.key.pem" in caplog.text
+    assert polls.undescribed().endswith("are described without epochs: ssl.key.pem: cannot be used")
 
 
 def test_a_refused_group_is_left_to_the_other_poll_and_the_reason_is_logged_once(bench, caplog):
@@ -162,9 +163,10 @@ def test_a_refused_group_is_left_to_the_other_poll_and_the_reason_is_logged_once
     assert [record.getMessage() for record in caplog.records] == [
         "groups of the newer protocols are described without epochs: error 29"
     ]
+    assert bench.polls.undescribed().endswith("without epochs: 1 of them, for example 'b': error 29")
     bench.describer.refused = {}
     bench.polls.poll()
-    assert bench.polls.handles("b")
+    assert (bench.polls.handles("b"), bench.polls.undescribed()) == (True, "")
 
 
 def test_groups_are_left_to_the_other_poll_while_brokers_do_not_answer(bench, caplog):
@@ -174,12 +176,13 @@ def test_groups_are_left_to_the_other_poll_while_brokers_do_not_answer(bench, ca
     bench.polls.poll()
     assert not bench.polls.handles("a")
     assert "broker 1: timed out" in caplog.text
+    assert bench.polls.undescribed().endswith("without epochs: broker 1: timed out")
     bench.describer.error = None
     bench.polls.poll()
     assert not bench.polls.handles("a"), "it is not asked again at once"
     bench.context.clock.advance(1_000)
     bench.polls.poll()
-    assert bench.polls.handles("a")
+    assert (bench.polls.handles("a"), bench.polls.undescribed()) == (True, "")
 
 
 def test_failures_do_not_make_the_observer_unready(bench):

@@ -9,7 +9,7 @@ from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
-from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
@@ -71,7 +71,22 @@ def rights_findings(
         for right, proof in prove(others, cluster.access).items()
     }
     probes = {source: verdicts[str(right)] for source, right in of_sources.items()}
-    yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1])
+    yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1], _no_epochs(cluster))
+
+
+def _no_epochs(cluster: Cluster) -> str:
+    """Why groups whose coordinator assigns cannot be described with their epochs; empty if they are listed."""
+    try:
+        describer = cluster.epoch_describer()
+    except InvalidInputError as error:
+        return str(error)
+    try:
+        listing = describer.list_groups()
+    except ClusterError as error:
+        return str(error)
+    finally:
+        describer.close()
+    return "" if listing.complete else "a broker did not list its groups"
 
 
 def _blind_findings(missing: Sequence[Right]) -> Iterator[Finding]:

@@ -30,15 +30,20 @@ def source_rights(settings: ObserverSettings) -> dict[str, Right]:
 
 
 def source_findings(
-    settings: ObserverSettings, probes: Mapping[str, ProbeResult], brokers: int, groups: int
+    settings: ObserverSettings, probes: Mapping[str, ProbeResult], brokers: int, groups: int, no_epochs: str = ""
 ) -> Iterator[Finding]:
-    """One finding per source. ``probes``: those of `source_rights`, by source; ``groups``: those that are shown."""
+    """One finding per source. ``probes``: those of `source_rights`, by source; ``groups``: those that are shown.
+
+    ``no_epochs``: why groups whose coordinator assigns cannot be described with their epochs; empty if they can.
+    """
     rights = source_rights(settings)
     allowed = {source: probes.get(source) is not ProbeResult.MISSING for source in SOURCES}
     if not (settings.events_topic or settings.events_listen):
         allowed["frames"] = False
     used = _used(settings, allowed)
     costs = _costs(settings, brokers, groups)
+    if no_epochs:
+        costs["describe"] += f"; but here without their epochs and generations: {no_epochs}"
     for source in SOURCES:
         name, right = f"source {source}", rights.get(source)
         if not allowed[source]:

@@ -38,7 +38,8 @@ class RightsWatch:
     """Probes permissions and records degraded modes each time it is called; it never raises.
 
     ``principal`` and ``servers`` are for the commands that grant missing permissions. ``denied``: degraded mode ->
-    reason, for what brokers refused to the running role; it decides where brokers do not report what is allowed.
+    reason, for what brokers refused to the running role; None: nothing. It decides where brokers do not report what is
+    allowed, and for modes that are not due to a permission.
     """
 
     rights: Sequence[Right]
@@ -46,7 +47,7 @@ class RightsWatch:
     health: LoggedHealth
     principal: str
     servers: str
-    denied: Callable[[], Mapping[str, str]] = dict
+    denied: Callable[[], Mapping[str, str | None]] = dict
 
     def __post_init__(self) -> None:
         """Prepare the first probe."""
@@ -72,8 +73,9 @@ class RightsWatch:
         modes: dict[str, str | None] = {right.mode: None for right in self.rights}
         commands: dict[str, str] = {}
         refusals = self.denied()
+        modes |= {mode: reason for mode, reason in refusals.items() if mode not in modes}
         for right, proof in proofs.items():
-            refused = proof.verdict is ProbeResult.UNKNOWN and right.mode in refusals
+            refused = proof.verdict is ProbeResult.UNKNOWN and refusals.get(right.mode)
             if (proof.verdict is ProbeResult.MISSING or refused) and modes[right.mode] is None:
                 modes[right.mode] = f"{right} is missing: {right.lost}"
                 commands[right.mode] = acl_command(right, self.principal, self.servers)
@@ -91,7 +93,7 @@ def rights_watch(
     properties: Mapping[str, str],
     access: AccessCheck,
     health: LoggedHealth,
-    denied: Callable[[], Mapping[str, str]] = dict,
+    denied: Callable[[], Mapping[str, str | None]] = dict,
 ) -> RightsWatch:
     """Return the watch of a role's permissions, to be called every `RIGHTS_WATCH_S`."""
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")

@@ -14,10 +14,22 @@ from rebalance_agent.cluster.acls import allow_command
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
-__all__ = ["ADMIN_ONLY", "BLIND_MODES", "EVERYTHING", "Right", "acl_command", "agent_rights", "may_be_blind"]
+__all__ = [
+    "ADMIN_ONLY",
+    "BLIND_MODES",
+    "EPOCHS_HIDDEN",
+    "EVERYTHING",
+    "Right",
+    "acl_command",
+    "agent_rights",
+    "may_be_blind",
+]
 
 ADMIN_ONLY = "admin-only"
 """The degraded mode without permission to read the offsets topic."""
+
+EPOCHS_HIDDEN = "epochs-hidden"
+"""The degraded mode of an observer without records, if it cannot describe groups with their epochs."""
 
 BLIND_MODES = (ADMIN_ONLY, "groups-hidden")
 """The degraded modes that together leave no way to see a group."""

@@ -31,7 +31,7 @@ from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.scheduling.ticker import Ticker
-from rebalance_agent.runtime.settings.rights import ADMIN_ONLY
+from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, EPOCHS_HIDDEN
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.core import Core
 from rebalance_agent.runtime.watch.event_sinks import EventSink, GenerationsBefore, ReportedEvents
@@ -184,9 +184,10 @@ class ClusterWatch:
         """The lag of each group that ``lag_groups`` names; a new mapping after each measurement. From any thread."""
         return self._loads.lags if self._loads else NO_LAGS
 
-    def denied(self) -> Mapping[str, str]:
-        """Return the permissions that were refused and still are: degraded mode -> reason. From any thread."""
-        return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.caught_up.is_set() else {}
+    def denied(self) -> Mapping[str, str | None]:
+        """Return what was refused and still is: degraded mode -> reason, None if not. From any thread."""
+        epochs = self._epochs.undescribed() if self._hidden() else ""
+        return {ADMIN_ONLY: self._denied if self._log_denied() else None, EPOCHS_HIDDEN: epochs or None}
 
     def report(self, event: Event, cluster_id: str) -> bool:
         """Process a member's report that was posted; False if the inbox is full. From any thread."""
@@ -225,11 +226,14 @@ class ClusterWatch:
 
     def _by_frames(self) -> bool:
         """Whether generations that leaders report are used: if none come from the offsets topic."""
-        return self._source == "frames" or (self._source == "auto" and bool(self.denied()))
+        return self._source == "frames" or (self._source == "auto" and self._log_denied())
 
     def _hidden(self) -> bool:
         """Whether records of groups are not read: because of the settings, or because that is not permitted."""
-        return self._source in ("frames", "describe") or bool(self.denied())
+        return self._source in ("frames", "describe") or self._log_denied()
+
+    def _log_denied(self) -> bool:
+        return bool(self._denied) and not self._tail.caught_up.is_set()
 
     def _tailing(self) -> bool:
         return self._tail.caught_up.is_set()

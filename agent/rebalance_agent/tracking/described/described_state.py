@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from rebalance_agent.model.episode import Evidence, Source
-from rebalance_agent.model.epoch_groups import DescribedEpochs
+from rebalance_agent.model.epoch_groups import DescribedEpochs, Pending, PendingMember
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
@@ -17,6 +17,7 @@ from rebalance_agent.tracking.completed_generation import Episode, Generation, s
 from rebalance_agent.tracking.described.described_owners import DescribedOwners
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.members.shown_members import ShownMembers
+from rebalance_agent.tracking.memory.state_budget import described_bytes
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -43,7 +44,7 @@ class DescribedState(TrackedGroup):
         """Start without a description; ``predecessor``: what reports of members alone have shown of the group."""
         super().__init__(value.group, context, now_ms, predecessor)
         self.group_type = value.group_type
-        self._value = value
+        self._value, self._value_bytes = value, 0
         self._epochs: DescribedEpochs | None = None
         self._asked_ms = self._answered_ms = now_ms
         self._started: TimeBounds | None = None
@@ -55,6 +56,15 @@ class DescribedState(TrackedGroup):
     def known(self) -> bool:
         """Whether the group was described."""
         return self._epochs is not None
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory that the state uses, in bytes."""
+        return super().size_bytes + self._value_bytes
+
+    def grows(self, value: DescribedGroup) -> bool:
+        """Whether the state takes more memory with this description than with its last one."""
+        return value != self._value and described_bytes(value) > self._value_bytes
 
     @property
     def rebalancing(self) -> bool:
@@ -88,7 +98,8 @@ class DescribedState(TrackedGroup):
             self.last, self._started, before, self._owners = None, None, None, DescribedOwners()
         if since_ms is not None and described.idle_ms is not None and self._started is None:
             since_ms = max(since_ms, described.idle_ms)  # what happened earlier belongs to a missed generation
-        self._value, self._epochs, self.number = value, epochs, epochs.epoch
+        self._value, self._value_bytes = value, described_bytes(value)
+        self._epochs, self.number = epochs, epochs.epoch
         self._asked_ms, self._answered_ms = described.at_ms, described.answered_ms
         self.timestamp_ms = described.answered_ms
         self._change_base_view()
@@ -218,8 +229,21 @@ class DescribedState(TrackedGroup):
         base_view = self._build_base_view(lambda: now, lambda: ShownMembers(value.members), state, judged=judged)
         running = None
         if self._started is not None and value.members and state is not GroupState.EMPTY:
-            running = RunningRebalance(self._started.earliest_ms, 0)
+            running = RunningRebalance(self._started.earliest_ms, 0, pending=self._pending())
         return self.history.complete_view(base_view, state, running)
+
+    def _pending(self) -> Pending | None:
+        """Return the members that have not reached the target assignment; None while the newest epoch has none."""
+        epochs = self._epochs
+        if epochs is None or epochs.target_epoch < epochs.epoch:
+            return None
+        return Pending.of(
+            [
+                PendingMember(member.member_id, member.instance_id, member.client_id, member.client_host, None)
+                for each in epochs.members
+                if 0 <= each.epoch < epochs.epoch and (member := each.member)
+            ]
+        )
 
 
 def _may_have_completed(before: DescribedEpochs | None, settled: int, now: DescribedEpochs) -> bool:

@@ -9,6 +9,7 @@ from rebalance_agent.assignors import find_strategy
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import SETTLED, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, described_bytes
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
@@ -61,6 +62,15 @@ class PolledGroup:
             self._see_empty(value, at_ms)
             self._value, self._at_ms = value, at_ms
             self._change()
+
+    @property
+    def size_bytes(self) -> int:
+        """The approximate memory that the group takes, in bytes."""
+        return GROUP_BYTES + described_bytes(self._value)
+
+    def grows(self, value: DescribedGroup) -> bool:
+        """Whether the group takes more memory with this description than with its last one."""
+        return described_bytes(value) > described_bytes(self._value)
 
     def list_state(self, state: GroupState, at_ms: int) -> None:
         """Store the group's state from ListGroups; a state that is older than the last description is ignored."""

@@ -83,6 +83,10 @@ class EpochGroupRecords:
         """Return a member's current assignment."""
         return self._currents.get(member_id)
 
+    def targeted(self, member_id: str) -> set[tuple[str, int]]:
+        """Return the (topic, partition) pairs of a member's target assignment."""
+        return pairs(target.assigned) if (target := self._targets.get(member_id)) else set()
+
     @property
     def standby_hosts(self) -> frozenset[str]:
         """The members with standby or warm-up tasks (streams groups)."""
@@ -140,12 +144,7 @@ class EpochGroupRecords:
     def held_for_absent(self) -> set[tuple[str, int]]:
         """The partitions in the targets of static members that left temporarily: they have no owner."""
         away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
-        return {
-            partition
-            for member_id in away
-            if (target := self._targets.get(member_id))
-            for partition in pairs(target.assigned)
-        }
+        return set[tuple[str, int]]().union(*map(self.targeted, away))
 
     @property
     def ready(self) -> bool:

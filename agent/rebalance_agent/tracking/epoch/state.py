@@ -23,6 +23,7 @@ from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.member_evidence import MemberEvidence
 from rebalance_agent.tracking.epoch.owner_changes import OwnerChanges
+from rebalance_agent.tracking.epoch.pending_members import pending_members
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
 from rebalance_agent.tracking.epoch.surely_kept import surely_kept
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
@@ -287,7 +288,7 @@ class EpochState(TrackedGroup):
         base_view = self._build_base_view(generation, lambda: self._recorded.members, state, judged=judged)
         running: RunningRebalance | None = None
         if started_ms is not None and self._records.members:
-            running = RunningRebalance(started_ms, self._stalled)
+            running = RunningRebalance(started_ms, self._stalled, pending=pending_members(self._records))
         return self.history.complete_view(base_view, state, running)
 
 

@@ -3,7 +3,7 @@
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
 Above 125 % of the budget, only groups that commit are tracked as usual: new groups are not shown at all, and
-generations of other groups are refused if they grow.
+generations of other groups are refused if they grow. The latter also applies to groups that only descriptions show.
 """
 
 from __future__ import annotations
@@ -11,10 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rebalance_agent.model.group import GroupSnapshot
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.tracking.memory.recent_names import RecentNames
+from rebalance_agent.tracking.observations import DescribedGroup
 
-__all__ = ["AWAITED_BYTES", "GROUP_BYTES", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
+__all__ = [
+    "AWAITED_BYTES",
+    "GROUP_BYTES",
+    "NEW_GROUPS_UP_TO",
+    "UNBOUNDED",
+    "StateBudget",
+    "described_bytes",
+    "state_bytes",
+]
 
 UNBOUNDED = 1 << 62
 """No limit, for replays; the observer's budget is its setting ``max_state_bytes``."""
@@ -43,6 +52,25 @@ def state_bytes(value: GroupSnapshot) -> int:
     partitions = sum(count_partitions(member.assigned) for member in value.members)
     numbers = MEMBER_BYTES * len(value.members) + PARTITION_BYTES * partitions
     return GENERATION_BYTES + numbers + value.size_bytes
+
+
+def described_bytes(value: DescribedGroup) -> int:
+    """Return the approximate memory (bytes) that one description takes in its group's state.
+
+    Each member has its own strings, and with epochs also its subscription and its target assignment.
+    """
+    size = len(value.group)
+    for load in value.members:
+        names = load.member_id, load.instance_id or "", load.client_id, load.host
+        size += MEMBER_BYTES + sum(map(len, names)) + _assignment_bytes(load.assigned)
+    for each in value.epochs.members if value.epochs else ():
+        topics = each.member.subscription.topics if each.member.subscription else ()
+        size += MEMBER_BYTES + sum(map(len, topics)) + _assignment_bytes(each.target)
+    return size
+
+
+def _assignment_bytes(partitions: TopicPartitions | None) -> int:
+    return PARTITION_BYTES * count_partitions(partitions) + sum(map(len, partitions)) if partitions else 0
 
 
 class StateBudget:
@@ -78,8 +106,7 @@ class StateBudget:
         ``whole``: the record contains the whole state of the group. Otherwise, a group that was refused once stays
         refused until it is deleted (`forgive`), since its later records would show only a part of it.
         """
-        room = not self._full or self._commits(name)
-        if room and (whole or hash(name) not in self._refused):
+        if self.has_room(name) and (whole or hash(name) not in self._refused):
             if live and self.size_bytes >= self._bytes_max:
                 self._unknown.add(name)
             return True
@@ -87,15 +114,17 @@ class StateBudget:
             self._refused[hash(name)] = None
             if len(self._refused) > REFUSED_MAX:
                 del self._refused[next(iter(self._refused))]
-        self._refuse(name, now_ms)
+        self.refuse(name, now_ms)
         return False
 
-    def grows(self, name: str, before: GroupSnapshot | None, value: GroupSnapshot, now_ms: int) -> bool:
-        """Whether a generation is refused because it is larger than the one ``before`` it and there is no room."""
-        if not self._full or self._commits(name) or (before and state_bytes(value) <= state_bytes(before)):
-            return False
-        self._refuse(name, now_ms)
-        return True
+    def has_room(self, name: str) -> bool:
+        """Whether the group's state may grow."""
+        return not self._full or self._commits(name)
+
+    def refuse(self, name: str, now_ms: int) -> None:
+        """Count a record or description that was not processed, and name its group."""
+        self.refused += 1
+        self._names.see(name, now_ms, lambda: name)
 
     def forgive(self, name: str) -> None:
         """Record that a group was deleted: its next records begin a new one."""
@@ -118,7 +147,3 @@ class StateBudget:
     @property
     def _full(self) -> bool:
         return self.size_bytes >= NEW_GROUPS_UP_TO * self._bytes_max
-
-    def _refuse(self, name: str, now_ms: int) -> None:
-        self.refused += 1
-        self._names.see(name, now_ms, lambda: name)

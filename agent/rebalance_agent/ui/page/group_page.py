@@ -24,7 +24,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.sentences.group_stall import stall_limit
-from rebalance_agent.ui.sentences.unsettled import unsettled_text
+from rebalance_agent.ui.sentences.unsettled import pending_text, unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import escaped, printable, shortened, stalled_partitions_text
 
@@ -82,10 +82,10 @@ def _now(detail: GroupDetail) -> str:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
         return note(escaped(f"{empty_text(summary, detail.now_ms)}."), kind) if summary.empty else ""
     whole = f", stalled as a whole {since(summary.stalled.since_ms)}" if summary.stalled else ""
-    limit = stall_limit(summary, detail.now_ms)
+    limit, waits = stall_limit(summary, detail.now_ms), pending_text(summary)
     return note(
         f"Rebalancing now ({escaped(summary.state)}) {since(summary.running.started_ms)}: "
-        f"{escaped(stalled_partitions_text(summary.running))}{whole}.",
+        f"{escaped(stalled_partitions_text(summary.running))}{whole}{f', {escaped(waits)}' if waits else ''}.",
         str(limit) if limit else "busy",
     )
 

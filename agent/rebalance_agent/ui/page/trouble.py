@@ -19,6 +19,7 @@ from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.group_detail import HOUR_MS
 from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
 from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_return, is_storm
+from rebalance_agent.ui.sentences.unsettled import pending_text
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -209,7 +210,8 @@ def _running(group: GroupSummary, running: RunningRebalance, now_ms: int) -> Tro
     elif seconds > LONG_SECONDS_MIN:
         how_long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}"
     stall = stall_limit(group, now_ms)
-    texts = (f"rebalancing{how_long}", long_stall_text(group, now_ms), stalled_partitions_text(running))
+    waits = pending_text(group) if how_long else ""
+    texts = (f"rebalancing{how_long}", long_stall_text(group, now_ms), stalled_partitions_text(running), waits)
     return Trouble(
         Level.CRITICAL if overdue or stall is Limit.CRITICAL else Level.WARNING,
         (2_000 if stall else 1_000) + seconds,

@@ -12,6 +12,7 @@ from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text
 from rebalance_agent.ui.sentences.group_stall import group_stall_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
+from rebalance_agent.ui.sentences.unsettled import pending_text
 from rebalance_agent.ui.words import (
     UNKNOWN,
     ago,
@@ -78,10 +79,10 @@ def headline(close_up: GroupCloseUp) -> str:
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
     kind = ", ".join(str(part) for part in parts if part)
     running = summary.running
-    stall = group_stall_text(summary, close_up.detail.now_ms)
+    stall, waits = group_stall_text(summary, close_up.detail.now_ms), pending_text(summary)
     state = (
         f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
-        f"{stalled_partitions_text(running)}{f', {stall}' if stall else ''}"
+        f"{', '.join(filter(None, (stalled_partitions_text(running), stall, waits)))}"
         if running
         else (empty_text(summary, close_up.detail.now_ms) if summary.empty else str(summary.state))
     )

@@ -6,30 +6,31 @@ import json
 import signal
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 
 import psutil
 import pytest
-from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AclOperation
 
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.testing import EmbeddedKafka
-from support.observer.observing import beside, commit, create_topic, events, eventually, members, observing
+from support.observer.observing import (
+    beside,
+    commit,
+    create_topic,
+    events,
+    eventually,
+    members,
+    observing,
+    slow_to_give_up,
+)
+from support.rights.granted import deny
 
 pytestmark = pytest.mark.integration
 
 PATIENCE_S = 60
-KIP_848 = {"group.protocol": "consumer"}
+CONSUMER = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 
 
 def test_a_topic_that_appears_with_the_first_group_is_read_from_its_first_record():
@@ -81,20 +82,6 @@ def test_a_sidecar_reports_the_start_and_the_end_of_an_outage(mortal):
         assert sidecar.metric("rebalance_agent_reconnects_total") == 1
 
 
-def _deny_reading(bootstrap, topic):
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    denied = AclBinding(
-        ResourceType.TOPIC,
-        topic,
-        ResourcePatternType.LITERAL,
-        "User:ANONYMOUS",
-        "*",
-        AclOperation.READ,
-        AclPermissionType.DENY,
-    )
-    admin.create_acls([denied])[denied].result()
-
-
 @pytest.fixture(scope="module")
 def unread():
     """A broker with an unreadable offsets topic, and topic t of two partitions."""
@@ -107,7 +94,7 @@ def unread():
     }
     with EmbeddedKafka(properties=properties) as kafka:
         create_topic(kafka.bootstrap_servers, "t", 2)
-        _deny_reading(kafka.bootstrap_servers, "__consumer_offsets")
+        deny(kafka, "User:ANONYMOUS", "__consumer_offsets", AclOperation.READ)
         yield kafka
 
 
@@ -130,40 +117,18 @@ def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_th
     assert capfd.readouterr().out.count("mode=admin-only") == 1
 
 
-@contextmanager
-def slow_to_give_up(bootstrap, group):
-    """A member of a consumer group (KIP-848) that revokes nothing until the yielded event is set."""
-    released, stop = threading.Event(), threading.Event()
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **KIP_848, "log_level": 0})
-    consumer.subscribe(["t"], on_revoke=lambda *_: released.wait(PATIENCE_S))
-
-    def poll():
-        while not stop.is_set():
-            consumer.poll(0.05)
-        consumer.close()
-
-    thread = threading.Thread(target=poll, daemon=True)
-    thread.start()
-    try:
-        yield released
-    finally:
-        released.set()
-        stop.set()
-        thread.join(PATIENCE_S)
-
-
 def test_a_described_group_is_shown_during_its_rebalance_which_is_one_change(unread):
     bootstrap, often = unread.bootstrap_servers, {"describe_interval_seconds": 0.2, "list_all_interval_seconds": 0.5}
     with observing(bootstrap, groups_allow="slow", **often) as watched:
         metric = lambda name, **labels: watched.metric(name, consumergroup="slow", **labels)  # noqa: E731
         is_in = lambda state: metric("kafka_rebalance_group_state", state=state) == 1  # noqa: E731
         lists = lambda: watched.metric("rebalance_agent_poll_duration_seconds_count", poll="list_all")  # noqa: E731
-        with slow_to_give_up(bootstrap, "slow") as released:
+        with slow_to_give_up(bootstrap, "slow", "t", **CONSUMER) as released:
             owner = {"client_id": "rdkafka", "host": "127.0.0.1"}
             eventually(lambda: metric("kafka_rebalance_owner_partitions", **owner) == 2 and is_in("Stable"))
             joined = lambda: metric("kafka_rebalance_completed_total", trigger="member_joined")  # noqa: E731
             assert not joined()
-            with members(bootstrap, "slow", "t", 1, **KIP_848, **{"heartbeat.interval.ms": None}):
+            with members(bootstrap, "slow", "t", 1, **CONSUMER):
                 eventually(lambda: is_in("Reconciling"))
                 eventually(lambda: metric("kafka_rebalance_members") == 2)
                 until = lists() + 3
@@ -171,6 +136,8 @@ def test_a_described_group_is_shown_during_its_rebalance_which_is_one_change(unr
                     assert is_in("Reconciling")
                     assert metric("kafka_rebalance_in_progress_seconds") > 0
                     assert metric("kafka_rebalance_members") == 2
+                (pending,) = watched.detail("slow")["summary"]["running"]["pending"]["named"]
+                assert (pending["client_id"], "partitions" in pending) == ("rdkafka", False)
                 released.set()
                 eventually(lambda: is_in("Stable"))
                 eventually(lambda: joined() == 1)

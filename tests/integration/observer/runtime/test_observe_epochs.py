@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 
 import pytest
+from confluent_kafka.admin import AclOperation, AdminClient
 
 from support.kafka.hidden_offsets import EVENTS, TRUTH, beside_the_truth, generations, hidden_offsets
 from support.members.share_consumer import share_consumer
-from support.observer.observing import eventually, members
+from support.observer.observing import create_topic, eventually, members
+from support.rights.granted import deny
 
 pytestmark = pytest.mark.integration
 
@@ -84,3 +87,21 @@ def test_a_share_group_is_described_with_its_epochs_and_members(kafka, watched):
     seen = generations(kafka, EVENTS, group)
     eventually(lambda: seen.keys() <= generations(kafka, TRUTH, group).keys(), waiting_for="nothing is invented")
     assert {(event["source"], event["group_type"]) for event in seen.values()} == {("describe", "share")}
+
+
+def test_a_refused_description_is_a_degraded_mode_until_the_group_is_gone(kafka, stack, monkeypatch):
+    """KIP-848: a coordinator describes no group whose topics the principal may not describe."""
+    for module in ("rights_watch", "observer"):
+        monkeypatch.setattr(f"rebalance_agent.runtime.processes.{module}.RIGHTS_WATCH_S", 0.2)
+    create_topic(kafka.bootstrap_servers, "secret", 1)
+    deny(kafka, "User:observer", "secret", AclOperation.DESCRIBE)
+    watched = stack.enter_context(beside_the_truth(kafka, "SCRAM-SHA-512", **SOON))
+    degraded = lambda: json.loads(watched.get("/readyz")[1])["degraded"]  # noqa: E731
+    eventually(lambda: "admin-only" in degraded())
+    with members(kafka.bootstrap_servers, "denied", "secret", 1, **CONSUMER):
+        eventually(lambda: "'denied'" in degraded().get("epochs-hidden", ""))
+        assert watched.ready()
+        assert watched.metric("rebalance_agent_degraded", mode="epochs-hidden") == 1
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    admin.delete_consumer_groups(["denied"])["denied"].result()
+    eventually(lambda: "epochs-hidden" not in degraded())

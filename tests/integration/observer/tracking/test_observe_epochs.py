@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from support.members.share_consumer import share_consumer
-from support.observer.observing import create_topic, events, eventually, members, observing
+from support.observer.observing import create_topic, events, eventually, members, observing, slow_to_give_up
 
 pytestmark = pytest.mark.integration
 
@@ -54,6 +54,23 @@ def test_a_consumer_groups_join_and_leave_are_two_rebalances_with_their_moves(ka
     phases = joined["phases"]
     assert phases["started_ms"] <= phases["joined_ms"] <= phases["completed_ms"]
     assert 0 <= joined["stall"]["lower_seconds"] <= joined["stall"].get("seconds", 29) < 30
+
+
+def test_the_member_that_a_rebalance_waits_for_is_named_while_it_runs(kafka, names):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    with observing(bootstrap, events_topic=published) as watched:
+        unassigned = lambda: watched.metric("kafka_rebalance_partitions_unassigned", consumergroup=group)  # noqa: E731
+        running = lambda: watched.detail(group)["summary"].get("running", {})  # noqa: E731
+        with slow_to_give_up(bootstrap, group, topic, **KIP_848, **{"client.id": "slow"}) as released:
+            eventually(lambda: unassigned() == 0)
+            with members(bootstrap, group, topic, 1, **KIP_848, **{"client.id": "new"}):
+                pending = lambda: running().get("pending", {"named": ()})["named"]  # noqa: E731
+                slow = lambda: [(each["client_id"], each["partitions"]) for each in pending()]  # noqa: E731
+                eventually(lambda: slow() == [("slow", 2)], waiting_for="the member that has to revoke")
+                released.set()
+                eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group) == 2)
+                eventually(lambda: not running())
 
 
 def test_a_consumer_group_older_than_the_observer_is_shown_without_events(kafka, names):

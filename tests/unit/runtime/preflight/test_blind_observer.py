@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.runtime.preflight import rights_checks
 from rebalance_agent.runtime.preflight.findings import FindingStatus, exit_code
@@ -79,7 +79,12 @@ def test_a_failed_probe_does_not_make_a_blind_observer_ready():
 def _checked(monkeypatch, rights):
     """The findings of ``check`` about the permissions of an observer that has these."""
     groups = SimpleNamespace(groups=())
-    cluster = SimpleNamespace(access=Brokers(rights), identify=lambda: ("c", ()), list_groups=lambda: groups)
+    cluster = SimpleNamespace(
+        access=Brokers(rights),
+        identify=lambda: ("c", ()),
+        list_groups=lambda: groups,
+        epoch_describer=Mock(side_effect=InvalidInputError("kafka-python", "is not installed")),
+    )
     monkeypatch.setattr(rights_checks, "Cluster", lambda _properties: cluster)
     monkeypatch.setattr(rights_checks, "_read", lambda *_: RightsProbe(ProbeResult.HELD))
     return list(rights_checks.rights_findings(FLEET, {"bootstrap.servers": "a:1"}, SystemClock(), 1))

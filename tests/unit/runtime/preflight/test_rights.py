@@ -17,7 +17,7 @@ from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.rights_watch import RightsWatch, watch_rights
-from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, acl_command, agent_rights
+from rebalance_agent.runtime.settings.rights import ADMIN_ONLY, EPOCHS_HIDDEN, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.rights.fake_rights import Brokers
 
@@ -85,7 +85,7 @@ def test_no_events_topic_needs_no_rights_to_it():
 
 
 def test_every_mode_is_a_label_of_the_metric():
-    assert {right.mode for right in OBSERVER + SIDECAR} == set(DEGRADED_MODES)
+    assert {right.mode for right in OBSERVER + SIDECAR} == set(DEGRADED_MODES) - {EPOCHS_HIDDEN}
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_an_exception_does_not_end_the_rights_watch_but_the_end_of_its_role_does
     assert [each["event"] for each in logs] == ["rights_watch_failed", "ready"]
     with ExitStack() as stack:
         watch_rights(FLEET, {}, Brokers(OBSERVER), health, stack)
-    assert readiness.modes().keys() == set(DEGRADED_MODES)
+    assert readiness.modes().keys() == set(DEGRADED_MODES) - {EPOCHS_HIDDEN}
 
 
 def test_a_refusal_counts_if_brokers_do_not_describe_rights():
@@ -185,6 +185,18 @@ def test_a_refusal_counts_if_brokers_do_not_describe_rights():
     brokers.describes = True
     watch()
     assert not readiness.modes()[ADMIN_ONLY]
+
+
+def test_a_mode_without_a_permission_holds_as_long_as_its_reason():
+    readiness, denied = Readiness(), {EPOCHS_HIDDEN: None}
+    health = LoggedHealth(readiness, lambda: None)
+    watch = RightsWatch(OBSERVER, Brokers(OBSERVER), health, "User:me", "a:1", lambda: denied)
+    with capture_logs() as logs:
+        for denied[EPOCHS_HIDDEN] in (None, "kafka-python: is not installed", None):
+            watch()
+            assert readiness.modes()[EPOCHS_HIDDEN] == denied[EPOCHS_HIDDEN]
+    reported = [(each["event"], each["mode"]) for each in logs if each["event"] != "ready"]
+    assert reported == [("degraded", EPOCHS_HIDDEN), ("degraded_no_longer", EPOCHS_HIDDEN)]
 
 
 def test_a_read_only_observer_needs_no_right_to_change_anything():

@@ -13,10 +13,10 @@ from rebalance_agent.runtime.settings.settings_sources import load
 HELD = dict.fromkeys(SOURCES, ProbeResult.HELD)
 
 
-def found(*, missing=(), probes=HELD, **settings):
+def found(*, missing=(), probes=HELD, no_epochs="", **settings):
     """The text of each source's row."""
     probes = probes | dict.fromkeys(missing, ProbeResult.MISSING)
-    rows = list(source_findings(ObserverSettings(**settings), probes, brokers=3, groups=40))
+    rows = list(source_findings(ObserverSettings(**settings), probes, brokers=3, groups=40, no_epochs=no_epochs))
     assert exit_code(rows) == 0, "a source that is not allowed is not a fault"
     return {row.name.removeprefix("source "): row.detail for row in rows}
 
@@ -55,6 +55,13 @@ def test_the_costs_are_those_of_the_settings():
     text = found(list_interval_ms=500, list_all_interval_seconds=10, describe_interval_seconds=8)
     assert "up to 60 fetches and 6.3 ListGroups per second" in text["offsets-topic"]
     assert "5 descriptions of groups and 12.7 ListGroups per second" in text["describe"]
+
+
+def test_descriptions_that_lack_epochs_are_reported_with_the_reason():
+    assert "epochs" not in found()["describe"]
+    assert found(no_epochs="kafka-python: is not installed")["describe"].endswith(
+        "; but here without their epochs and generations: kafka-python: is not installed"
+    )
 
 
 def test_an_unproven_right_is_not_taken_for_a_missing_one():

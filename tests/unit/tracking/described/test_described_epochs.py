@@ -242,3 +242,17 @@ def test_share_groups_have_generations_without_a_stall():
 def test_records_replace_descriptions(described):
     described.tracker.observe(EpochRecord(GROUP, 2_000, 2_000, GroupType.CONSUMER, GroupEpoch, GroupEpoch(4)))
     assert described.view is None, "shown again when all records have been read"
+
+
+def test_members_that_have_not_reached_the_target_assignment_are_awaited(described):
+    def pending():
+        running = described.view.running
+        return running and running.pending and [each.member_id for each in running.pending.named]
+
+    described.describe(2_000, RECONCILING, 4, member("a", 3, 0, 1, 2, 3), member("b", 4), target=3)
+    assert pending() is None, "there is no target assignment yet"
+    described.describe(2_200, RECONCILING, 4, member("a", 3, 0, 1, 2, 3), member("b", 4), member("away", -2))
+    assert pending() == ["a"]
+    assert described.view.running.pending.named[0].partitions is None, "a description does not have them"
+    described.describe(2_400, RECONCILING, 4, member("a", 4, 0, 1), member("b", 4))
+    assert pending() == []

@@ -1,0 +1,44 @@
+"""The members that a running rebalance waits for, by the records of a group whose coordinator assigns."""
+
+from __future__ import annotations
+
+from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberState, Pending, PendingMember
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
+
+__all__ = ["pending_members"]
+
+COMPARED_MAX = 100
+"""Maximum members whose partitions are compared with their targets: at first, all members of a group are pending."""
+
+
+def pending_members(records: EpochGroupRecords) -> Pending | None:
+    """Return the members that the newest epoch waits for; None while it has no target assignment.
+
+    A member reaches the epoch of its target assignment when it has revoked what others are to get (KIP-848). If all
+    members have, the epoch waits for those that have not taken their new partitions yet.
+    """
+    if records.epoch is None or records.target_epoch < records.epoch.epoch:
+        return None
+    currents = {member_id: records.current(member_id) for member_id in records.members}
+    newest = records.epoch.epoch
+    behind = [name for name, current in currents.items() if current is None or 0 <= current.epoch < newest]
+    if not behind:
+        taking = (name for name, current in currents.items() if current and current.state is not MemberState.STABLE)
+        return Pending.of([_pending(records, name, 0) for name in taking])
+    compared = len(behind) <= COMPARED_MAX
+    return Pending.of(
+        [_pending(records, name, _to_revoke(records, name, currents[name], compared=compared)) for name in behind]
+    )
+
+
+def _to_revoke(records: EpochGroupRecords, name: str, current: CurrentAssignment | None, *, compared: bool) -> int:
+    """Count the partitions that the member has yet to give up; without ``compared`` only those that it knows of."""
+    if current is None:
+        return 0
+    return len(current.held - records.targeted(name)) if compared else count_partitions(current.revoking)
+
+
+def _pending(records: EpochGroupRecords, name: str, partitions: int) -> PendingMember:
+    member = records.members[name]
+    return PendingMember(name, member.instance_id, member.client_id, member.client_host, partitions)
