@@ -91,10 +91,10 @@ SNAPSHOT = Alert(
       and max by (cluster, job, instance) (rebalance_agent_owned_partitions) > 0
     """,
     "Observer {{ $labels.instance }} is not writing snapshots",
-    "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. A snapshot older "
-    "than a day is not used: the next start then reads the whole offsets topic, and does not report rebalances that "
-    "ended before that start.",
-    "The observer's log shows the cause; most often, events cannot be published.",
+    "No snapshot of observer {{ $labels.instance }} was acknowledged for {{ $value | humanizeDuration }}. A snapshot "
+    "older than a day is not used: the next start then reads the whole offsets topic, and does not report rebalances "
+    "that ended before that start.",
+    "The observer's log shows the cause; most often, the state topic cannot be written.",
     Board.AGENT,
 )
 

@@ -44,6 +44,8 @@ _WHY = {
     "KafkaGroupRebalanceStorm": """a deploy with two rebalances per member coincides with a scaling step, a node drain
   or a broker restart within 15 minutes. It is not sent if the deploy is detected.""",
     "KafkaGroupRolloutInProgress": "this alert reports the deploys and drains themselves; it is never sent.",
+    "KafkaGroupStallAboveBaseline": """when the replay begins, the group starts, and its members join within 6 to 9 s.
+  All its other rebalances are returns to seats without a stall, so its normal 95th percentile is 0.""",
     "KafkaGroupStallBudgetBurnPossible": """static members restart and return without a rebalance. Here they do not
   commit, so nothing shows when they resumed, and the upper bound of the next rebalance begins at the restart.""",
     "KafkaGroupStalled": """autoscaling stopped one of two static members. Static members send no LeaveGroup, so half of

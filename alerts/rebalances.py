@@ -17,7 +17,7 @@ STUCK = Alert(
     """,
     "A rebalance of $group is stuck",
     "A rebalance of consumer group $group has been running for {{ $value | humanizeDuration }}, longer than the "
-    "rebalance timeout of its members. It will not end without action.",
+    "rebalance timeout of its members. The coordinator should have ended it.",
     "Restart the member that has not rejoined; it is most likely the slowest member of earlier rebalances (see the "
     "board).",
 )

@@ -127,9 +127,7 @@ class GroupSummary:
     former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions that others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "whether its members are being replaced in a deploy, without failures"]
-    running: Annotated[
-        RunningRebalance | None, "the running rebalance; `pending`: the members it waits for"
-    ]
+    running: Annotated[RunningRebalance | None, "the running rebalance; `pending`: the members it waits for"]
     unsettled_ms: Annotated[int | None, "when its last rebalance completed, while that rebalance has not settled"]
     stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]

@@ -77,6 +77,10 @@ class Meters(Protocol):
         """Count a change of this observer's share of the offsets topic, and set its number of partitions."""
         ...
 
+    def snapshot_due(self, now_ms: int) -> None:
+        """Record that snapshots are due from now on; only the first call counts, and none after a snapshot."""
+        ...
+
     def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
         """Record a snapshot of ``size_bytes`` that Kafka acknowledged."""
         ...

@@ -1,4 +1,4 @@
-"""The member of a group that pushes, by the attributes of its resource (KIP-714)."""
+"""Identifies the group member that pushes metrics, from its resource attributes (KIP-714)."""
 
 from __future__ import annotations
 

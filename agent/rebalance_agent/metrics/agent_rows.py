@@ -310,7 +310,7 @@ LAST_SNAPSHOT = agent_row(
     "last_snapshot_timestamp_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Unix time of the last acknowledged snapshot of a partition.",
+    "Unix time of the last acknowledged snapshot of a partition; before the first one, when the first became due.",
     "seconds",
 )
 SNAPSHOT_PROBLEMS = agent_row(

@@ -37,6 +37,8 @@ RETRY_MAX_S = 60.0
 REASONS_MAX = 20
 """Maximum reasons that are logged, since some have text of a broker."""
 
+_TEXT = "groups of the newer protocols are described without epochs: {}"
+
 _log = logging.getLogger(__name__)
 
 
@@ -95,7 +97,7 @@ class EpochPoll:
         refused = self._refused
         if not (reason := self._unusable or self._failure) and refused:
             reason = f"{len(refused)} of them, for example {(first := min(refused))!r}: {refused[first]}"
-        return f"groups of the newer protocols are described without epochs: {reason}" if reason else ""
+        return _TEXT.format(reason) if reason else ""
 
     def poll(self) -> None:
         """List and describe all groups. Never raises."""
@@ -150,7 +152,7 @@ class EpochPoll:
         """Log why groups are not described here: once for each reason, until all of them are."""
         if reason not in self._warned and len(self._warned) < REASONS_MAX:
             self._warned.add(reason)
-            _log.warning("groups of the newer protocols are described without epochs: %s", reason)
+            _log.warning(_TEXT.format(reason))
 
     def _ask(self, describer: Describer) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from itertools import islice
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
+from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.group import SETTLED
 from rebalance_agent.tracking.observations import GroupDescribed
 
@@ -85,7 +86,11 @@ class DescribePoll:
             return False
         groups = [name for name in asked_groups if not self._elsewhere(name)]
         asked = self._context.clock.now_ms()
-        described = self._context.cluster.describe_groups(groups) if groups else []
+        try:
+            described = self._context.cluster.describe_groups(groups) if groups else []
+        except AccessDeniedError:
+            # The cluster answered. A group may have a topic that must not be described; permissions are probed apart.
+            described = []
         with self._lock:
             for name in asked_groups:  # a deleted group has no description
                 self._unsettled.pop(name, None)

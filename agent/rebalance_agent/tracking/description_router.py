@@ -9,6 +9,7 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.described.described_state import DescribedState
 from rebalance_agent.tracking.described.polled_group import PolledGroup
 from rebalance_agent.tracking.groups import GroupStates
+from rebalance_agent.tracking.memory.state_budget import described_bytes
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, GroupVanished
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -62,10 +63,7 @@ class DescriptionRouter:
         budget = self._context.state_budget
         if before is None:
             return budget.admits(value.group, now_ms, live=False, whole=True)
-        if budget.has_room(value.group) or not before.grows(value):
-            return True
-        budget.refuse(value.group, now_ms)
-        return False
+        return not budget.refuses(value.group, now_ms, grows=lambda: described_bytes(value) > before.value_bytes)
 
     def _take_epochs(self, described: GroupDescribed) -> Iterator[Event]:
         value, now_ms = described.value, described.answered_ms

@@ -87,11 +87,10 @@ class RecordRouter:
         """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return False
-        budget, last = self._context.state_budget, state.last
-        if budget.has_room(record.group) or (last and state_bytes(record.value) <= state_bytes(last.value)):
-            return False
-        budget.refuse(record.group, record.seen_ms)
-        return True
+        last, value = state.last, record.value
+        return self._context.state_budget.refuses(
+            record.group, record.seen_ms, grows=lambda: not last or state_bytes(value) > state_bytes(last.value)
+        )
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
         """Return a classic group's record, marked as one from before the start if its rebalance is not to be reported.

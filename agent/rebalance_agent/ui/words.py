@@ -273,7 +273,7 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
 
 
 def one_host_text(spread: HostSpreadSummary) -> str:
-    """Return the number of such topics: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
+    """Return the number of topics on one host: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
     topics = f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')}"
     return f"{topics} have all their partitions on one of {spread.hosts} hosts"
 

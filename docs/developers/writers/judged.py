@@ -27,8 +27,8 @@ _RUNS = {
     "observer": "observer",
     "changes": "membership changes",
     "facts": "facts",
-    "reported": "reported right and once",
-    "wrong facts": "missed, invented or twice",
+    "reported": "reported correctly and once",
+    "wrong facts": "missed although readable, invented, or reported twice",
     "bounds": "bounds judged",
     "false": "false",
     "both bounds": "both bounds",
@@ -52,13 +52,29 @@ _TIGHTNESS = {
 }
 """Key of a row by kind of change -> title of its column."""
 
+_PLAYED = {
+    "after": "restart after the session timeout",
+    "kick": "processing for longer than max.poll.interval.ms",
+    "leave": "clean leave",
+    "outage": "outage of a broker",
+    "partitions": "new partitions",
+    "rack": "restart in another rack",
+    "rolling": "rolling restart",
+    "slow": "slow callback",
+    "subscribe": "changed subscription",
+    "topic": "new topic",
+    "within": "restart within the session timeout",
+    "zombie": "process stopped for longer than the session timeout",
+}
+"""Name of a change in the judge -> its name on the page; others have the same."""
+
 _UNITS = {"both bounds": " %", "short within goal": " %", "commit_s": " s", "width median": " s", "width p90": " s"}
 
 
 def text(quiet: Mapping[str, Any], failing: Mapping[str, Any]) -> str:
     """The text with the tables of both kinds of runs."""
     return "\n\n".join(
-        ["### While brokers work", tables(quiet), "### While brokers fail, most of the time", tables(failing)]
+        ["### While brokers work", tables(quiet), "### With brokers failing most of the time", tables(failing)]
     )
 
 
@@ -67,12 +83,12 @@ def tables(summary: Mapping[str, Any]) -> str:
     runs = summary["runs"]
     rows = [_with_share(run) for run in runs]
     rows.append(_with_share({"seed": "all", **{key: sum(run[key] for run in runs) for key in _SUMMED}}))
-    faults = ", ".join(f"{name} {count}" for name, count in summary["played"].items())
+    faults = ", ".join(f"{_PLAYED.get(name, name)} {count}" for name, count in summary["played"].items())
     return "\n".join(
         [
             *_table(_RUNS, rows),
             "",
-            f"Changes and faults, with their numbers: {faults}.",
+            f"Changes and faults, with their counts: {faults}.",
             "",
             "By kind of change and by how often the group commits, of both observers:",
             "",

@@ -140,6 +140,15 @@ class ScenarioRunner:
         events = lambda: self.records.events(self.group(self._last))  # noqa: E731
         eventually(lambda: any(each["kind"] == "generation" for each in events()), waiting_for="the last group's event")
 
+    def await_reports(self):
+        """Wait until the observer has read all reports: a thread of its own reads them, which a busy machine delays.
+
+        It revises only the last two episodes of a group when reports come late.
+        """
+        reports = self.records.reports
+        received = lambda: self.observer.metric("rebalance_agent_events_received_total", kind="member") or 0  # noqa: E731
+        eventually(lambda: received() >= reports, waiting_for=f"the observer to read {reports} reports")
+
     def _collect(self, scenario, results):
         for event in self.records.events(self.group(scenario)):
             if event["kind"] not in KINDS or event["timestamp_ms"] > results[-1].stable_ms:
@@ -174,6 +183,7 @@ class _ScenarioGroup:
             self._execute(action)
         since_ms = result.started_ms if step.episodes else 0
         eventually(lambda: self._stable(since_ms), waiting_for=self, between=self._check)
+        self._runner.await_reports()
         result.stable_ms = self._runner.records.stable_group(self._group).timestamp_ms
         calls = [call for member in (*self._departed, *self._members.values()) for call in member.calls()]
         result.calls = [call for call in calls if call.returned_ms >= result.started_ms]

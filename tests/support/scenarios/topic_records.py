@@ -45,6 +45,7 @@ class TopicRecords:
         }
         self._groups = defaultdict(_GroupRecords)
         self._events = defaultdict(dict)
+        self._reports = 0
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._consumer = Consumer(settings)
@@ -121,6 +122,12 @@ class TopicRecords:
             for event in self.events(group)
         )
 
+    @property
+    def reports(self):
+        """The number of members' reports in the events topic, with repeated ones."""
+        with self._lock:
+            return self._reports
+
     def events(self, group):
         """The newest revision of every event of a group, in the order of their first publication."""
         with self._lock:
@@ -136,6 +143,7 @@ class TopicRecords:
         if message.topic() != OFFSETS:
             event = json.loads(message.value())
             with self._lock:
+                self._reports += event["kind"] == "member"
                 events = self._events[event["group"]]
                 if event.get("revision", 0) >= events.get(event["event_id"], event).get("revision", 0):
                     events[event["event_id"]] = event

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from unittest.mock import Mock
 
 import pytest
 
@@ -9,7 +10,7 @@ from rebalance_agent.cluster.admin_client import GroupListing
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.cluster.repeated_poll import Poll
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.polls.describe_groups import AGAIN_MAX, BATCH_MAX, DescribePoll
 from rebalance_agent.polls.list_groups import list_poll
@@ -259,3 +260,14 @@ def test_descriptions_of_groups_end_with_the_process():
     context.inbox.close()
     describe.poll()
     assert context.cluster.described == []
+
+
+def test_a_group_with_a_hidden_topic_does_not_make_the_poll_fail():
+    """Brokers refuse to describe a group of the newer protocols that has a topic the principal may not describe."""
+    context = fake_context(FakeCluster())
+    context.cluster.describe_groups = Mock(side_effect=AccessDeniedError("ConsumerGroupDescribe: not authorized"))
+    describe = DescribePoll(context, lambda: True)
+    describe.on_groups(["secret"])
+    describe.poll()
+    assert ("ready", "describe") in [made[:2] for made in context.health.made]
+    assert not [made for made in context.health.made if made[0] == "unready"]

@@ -53,7 +53,7 @@ def test_a_stall_without_bounds_is_a_miss():
     assert row_of("start", stalls("start", None, *[3.0] * 19))["goals"] == "met"
 
 
-@pytest.mark.parametrize(("upper", "verdict"), [(4.5, "met"), (4.51, "missed: up to 10 s")])
+@pytest.mark.parametrize(("upper", "verdict"), [(4.5, "met"), (4.51, "missed: stalls up to 10 s")])
 def test_a_short_stall_may_be_a_commit_interval_a_heartbeat_and_half_a_second_too_long(upper, verdict):
     assert row_of("kick", stalls("kick", upper))["goals"] == verdict
 

@@ -93,6 +93,15 @@ def test_each_method_counts_in_its_own_metric():
     assert numbers["rebalance_agent_snapshot_problems_total", "malformed"] == 1
 
 
+def test_the_age_of_the_last_snapshot_counts_from_when_the_first_is_due_and_never_grows_by_an_acknowledgement():
+    metrics = observer()
+    times = []
+    for step, at_ms in (("due", 1_000), ("due", 2_000), ("written", 5_000), ("written", 4_000), ("due", 9_000)):
+        metrics.snapshot_due(at_ms) if step == "due" else metrics.snapshot_written(at_ms, 1)
+        times.append(found(metrics)["rebalance_agent_last_snapshot_timestamp_seconds",])
+    assert times == [1, 1, 5, 5, 5]
+
+
 def test_a_process_without_a_cluster_is_shown_as_not_configured():
     metrics = observer(configured=False)
     assert found(metrics)["rebalance_agent_configured",] == 0

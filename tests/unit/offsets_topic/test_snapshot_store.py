@@ -92,6 +92,13 @@ def test_the_next_observer_reads_the_covered_records():
     assert [(each.key(), each.offset()) for each in found.records] == [(b"old", 1), (b"a", 5)]
 
 
+def test_snapshots_are_due_from_the_first_partition_on():
+    """Otherwise an observer that never writes one would not be noticed."""
+    stored = Stored()
+    stored.begin()
+    assert stored.context.meters.of("snapshot_due") == [(stored.context.clock.now_ms(),)]
+
+
 def test_time_and_size_of_a_snapshot_are_reported():
     stored = Stored()
     stored.begin()

@@ -46,6 +46,7 @@ class AgentMetrics:
         self._folded = folded
         self._lock = threading.Lock()
         self._over_budget: dict[str, list[str]] = {}
+        self._last_snapshot_ms = 0
         self._shortened = shortened
         self._left_out = left_out if role is ExporterRole.OBSERVER else None
         self._instruments.gauge(rows.BUILD_INFO).labels(__version__, platform.python_version(), role).set(1)
@@ -145,10 +146,22 @@ class AgentMetrics:
         """Count group records that were read again after a snapshot."""
         self._instruments.counter(rows.REPLAYED_RECORDS).inc(records)
 
+    def snapshot_due(self, now_ms: int) -> None:
+        """Record that snapshots are due from ``now_ms`` on (epoch milliseconds), unless they were before."""
+        if not self._last_snapshot_ms:
+            self._set_last_snapshot(now_ms)
+
     def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
-        """Record a snapshot of ``size_bytes`` that Kafka acknowledged at ``now_ms`` (epoch milliseconds)."""
-        self._instruments.gauge(rows.LAST_SNAPSHOT).set(now_ms / 1000)
+        """Record a snapshot of ``size_bytes`` as of ``now_ms`` (epoch milliseconds) that Kafka acknowledged.
+
+        It may acknowledge those of two partitions in any order.
+        """
+        self._set_last_snapshot(max(now_ms, self._last_snapshot_ms))
         self._instruments.counter(rows.SNAPSHOT_BYTES).inc(size_bytes)
+
+    def _set_last_snapshot(self, at_ms: int) -> None:
+        self._last_snapshot_ms = at_ms
+        self._instruments.gauge(rows.LAST_SNAPSHOT).set(at_ms / 1000)
 
     def snapshot_problem(self, problem: str) -> None:
         """Count a snapshot that could not be used or written; ``problem`` is a value of the row's label."""

@@ -1,6 +1,6 @@
 """Reports of sidecars and gateways about members.
 
 - ``workload``: where a member runs.
-- ``led_generation``: a generation, by the frames of its leader.
+- ``led_generation``: a generation, from the frames of its leader.
 - ``seat_event``: what a gateway did with seats, and which consumer has a member since then.
 """

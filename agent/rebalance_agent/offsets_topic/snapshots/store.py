@@ -136,6 +136,7 @@ class SnapshotStore:
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
         """Begin a partition with all old records: those of ``snapshot``, else the last one of each key in ``base``."""
+        self._context.meters.snapshot_due(self._context.clock.now_ms())
         with self._lock:
             state = self._state(partition)
             if not state.missed:

@@ -41,8 +41,10 @@ class SimulatedMember:
       poll; the others wait until then.
     - ``revoked_ms``, ``assigned_ms``: duration of its callbacks, if they have partitions.
     - ``assign_ms``: duration of its ``assign()`` as the leader.
-    - ``instance_id``: ``group.instance.id`` (KIP-345): it sends no LeaveGroup, and keeps its assignment on return.
-    - ``config``: settings of its strategies. ``rebalance_timeout_ms`` is a consumer's ``max.poll.interval.ms``.
+    - ``instance_id``: ``group.instance.id`` (KIP-345). With it, the member sends no LeaveGroup, and keeps its
+      assignment when it returns.
+    - ``config``: settings of its strategies.
+    - ``rebalance_timeout_ms``: the consumer's ``max.poll.interval.ms``.
     """
 
     name: str

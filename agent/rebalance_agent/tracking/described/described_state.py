@@ -35,7 +35,8 @@ OUTDATED_MS = 60_000
 class DescribedState(TrackedGroup):
     """The state of one group. Times passed in are by the observer's clock.
 
-    ``gone``: the group is no longer listed. No event reports that: descriptions do not show when it was deleted.
+    ``value_bytes``: the approximate memory of the last description. ``gone``: the group is no longer listed. No event
+    reports that: descriptions do not show when it was deleted.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class DescribedState(TrackedGroup):
         """Start without a description; ``predecessor``: what reports of members alone have shown of the group."""
         super().__init__(value.group, context, now_ms, predecessor)
         self.group_type = value.group_type
-        self._value, self._value_bytes = value, 0
+        self._value, self.value_bytes = value, 0
         self._epochs: DescribedEpochs | None = None
         self._asked_ms = self._answered_ms = now_ms
         self._started: TimeBounds | None = None
@@ -60,11 +61,7 @@ class DescribedState(TrackedGroup):
     @property
     def size_bytes(self) -> int:
         """The approximate memory that the state uses, in bytes."""
-        return super().size_bytes + self._value_bytes
-
-    def grows(self, value: DescribedGroup) -> bool:
-        """Whether the state takes more memory with this description than with its last one."""
-        return value != self._value and described_bytes(value) > self._value_bytes
+        return super().size_bytes + self.value_bytes
 
     @property
     def rebalancing(self) -> bool:
@@ -98,7 +95,7 @@ class DescribedState(TrackedGroup):
             self.last, self._started, before, self._owners = None, None, None, DescribedOwners()
         if since_ms is not None and described.idle_ms is not None and self._started is None:
             since_ms = max(since_ms, described.idle_ms)  # what happened earlier belongs to a missed generation
-        self._value, self._value_bytes = value, described_bytes(value)
+        self._value, self.value_bytes = value, described_bytes(value)
         self._epochs, self.number = epochs, epochs.epoch
         self._asked_ms, self._answered_ms = described.at_ms, described.answered_ms
         self.timestamp_ms = described.answered_ms
@@ -237,12 +234,9 @@ class DescribedState(TrackedGroup):
         epochs = self._epochs
         if epochs is None or epochs.target_epoch < epochs.epoch:
             return None
+        behind = (each.member for each in epochs.members if 0 <= each.epoch < epochs.epoch)
         return Pending.of(
-            [
-                PendingMember(member.member_id, member.instance_id, member.client_id, member.client_host, None)
-                for each in epochs.members
-                if 0 <= each.epoch < epochs.epoch and (member := each.member)
-            ]
+            [PendingMember(each.member_id, each.instance_id, each.client_id, each.client_host, None) for each in behind]
         )
 
 

@@ -27,7 +27,10 @@ _Shares = Mapping[str, TopicPartitions | None]
 
 
 class PolledGroup:
-    """The descriptions of one group; differences between two of them are counted, not explained."""
+    """The descriptions of one group; differences between two of them are counted, not explained.
+
+    ``value_bytes``: the approximate memory of the last description, in bytes.
+    """
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class PolledGroup:
         """
         self._changed = changed
         self._version = 0
-        self._value = _sorted(value)
+        self._value, self.value_bytes = _sorted(value), described_bytes(value)
         self._first_seen_ms = at_ms
         self._at_ms = at_ms
         self._totals = CounterTotals(at_ms)
@@ -60,17 +63,13 @@ class PolledGroup:
         if at_ms >= self._at_ms and value != self._value:
             self._share(value)
             self._see_empty(value, at_ms)
-            self._value, self._at_ms = value, at_ms
+            self._value, self.value_bytes, self._at_ms = value, described_bytes(value), at_ms
             self._change()
 
     @property
     def size_bytes(self) -> int:
         """The approximate memory that the group takes, in bytes."""
-        return GROUP_BYTES + described_bytes(self._value)
-
-    def grows(self, value: DescribedGroup) -> bool:
-        """Whether the group takes more memory with this description than with its last one."""
-        return described_bytes(value) > described_bytes(self._value)
+        return GROUP_BYTES + self.value_bytes
 
     def list_state(self, state: GroupState, at_ms: int) -> None:
         """Store the group's state from ListGroups; a state that is older than the last description is ignored."""

@@ -5,6 +5,7 @@
 - ``handovers``, ``backlog``: how each partition gets from one member to the next.
 - ``member_evidence``: what the members' assignments and commits show.
 - ``owner_changes``: what the records show about partitions that a removed member still holds.
+- ``pending_members``: the members that a running rebalance waits for.
 - ``surely_kept``: the partitions that members kept while records were missing.
 - ``assignor_wait``: how long a rebalance waits for the assignor.
 - ``facts``: updates of single facts.

@@ -212,18 +212,21 @@ class MemberReports:
         at_ms = self.seats.stopped_ms(member.member_id)
         return None if at_ms is None or not span.covers(at_ms) else TimeBounds(0, at_ms, Evidence.GATEWAY)
 
-    def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
-        """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
+    def resumes(self, member_id: str, number: int, completed_ms: int) -> dict[Partition, TimeBounds]:
+        """Map each partition to when the member's assigned callback for a generation returned, as for `stops`.
+
+        ``number``: the generation's; ``completed_ms``: when it completed.
+        """
         resumed: dict[Partition, TimeBounds] = {}
         for event in self._kept.of(member_id):
-            dated = event.generation == generation.number
+            dated = event.generation == number
             skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
             if (
                 event.callback is Callback.ASSIGNED
                 and (dated or event.generation < 0)
-                and event.timestamp_ms >= generation.timestamp_ms - skew_ms
+                and event.timestamp_ms >= completed_ms - skew_ms
             ):
-                for partition in self.partitions_of(event) - (set() if dated else self._given_up(event, generation)):
+                for partition in self.partitions_of(event) - (set() if dated else self._given_up(event, completed_ms)):
                     end = end_bounds(event)
                     resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
@@ -232,12 +235,12 @@ class MemberReports:
         """Return the partitions of a report that its member may have; other claims are ignored."""
         return within(event.partitions, self._topics.claimable)
 
-    def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
-        """Return what the member stopped between ``generation`` and ``assigned``, the report of a later one."""
+    def _given_up(self, assigned: MemberEvent, since_ms: int) -> set[Partition]:
+        """Return what the member stopped between ``since_ms`` and ``assigned``, the report of a later generation."""
         return {
             partition
             for event in self._kept.of(assigned.member_id)
-            if event.callback in _STOPS and generation.timestamp_ms < event.started_ms <= assigned.timestamp_ms
+            if event.callback in _STOPS and since_ms < event.started_ms <= assigned.timestamp_ms
             for partition in self.partitions_of(event)
         }
 

@@ -43,5 +43,7 @@ class ReportedTimes:
         """Return `MemberReports.resumes` of a member of the generation."""
         resumes = self._resumes.get(owner.member_id)
         if resumes is None:
-            resumes = self._resumes[owner.member_id] = self._reports.resumes(owner.member_id, self._generation)
+            resumes = self._resumes[owner.member_id] = self._reports.resumes(
+                owner.member_id, self._generation.number, self._generation.timestamp_ms
+            )
         return resumes

@@ -106,7 +106,7 @@ class StateBudget:
         ``whole``: the record contains the whole state of the group. Otherwise, a group that was refused once stays
         refused until it is deleted (`forgive`), since its later records would show only a part of it.
         """
-        if self.has_room(name) and (whole or hash(name) not in self._refused):
+        if self._has_room(name) and (whole or hash(name) not in self._refused):
             if live and self.size_bytes >= self._bytes_max:
                 self._unknown.add(name)
             return True
@@ -114,17 +114,15 @@ class StateBudget:
             self._refused[hash(name)] = None
             if len(self._refused) > REFUSED_MAX:
                 del self._refused[next(iter(self._refused))]
-        self.refuse(name, now_ms)
+        self._refuse(name, now_ms)
         return False
 
-    def has_room(self, name: str) -> bool:
-        """Whether the group's state may grow."""
-        return not self._full or self._commits(name)
-
-    def refuse(self, name: str, now_ms: int) -> None:
-        """Count a record or description that was not processed, and name its group."""
-        self.refused += 1
-        self._names.see(name, now_ms, lambda: name)
+    def refuses(self, name: str, now_ms: int, *, grows: Callable[[], bool]) -> bool:
+        """Whether a known group's record or description is refused: its state ``grows``, and there is no room."""
+        if self._has_room(name) or not grows():
+            return False
+        self._refuse(name, now_ms)
+        return True
 
     def forgive(self, name: str) -> None:
         """Record that a group was deleted: its next records begin a new one."""
@@ -147,3 +145,10 @@ class StateBudget:
     @property
     def _full(self) -> bool:
         return self.size_bytes >= NEW_GROUPS_UP_TO * self._bytes_max
+
+    def _has_room(self, name: str) -> bool:
+        return not self._full or self._commits(name)
+
+    def _refuse(self, name: str, now_ms: int) -> None:
+        self.refused += 1
+        self._names.see(name, now_ms, lambda: name)

@@ -24,7 +24,7 @@ from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms, unrecorded_losses
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError, first_shown, interruption
-from rebalance_agent.tracking.rebalance.open_stall import OpenStall
+from rebalance_agent.tracking.rebalance.open_stall import Assigned, OpenStall
 from rebalance_agent.tracking.rebalance.triggers import one_departed, staying_may_have_begun
 
 __all__ = ["StepMoments"]
@@ -251,8 +251,7 @@ class StepMoments:
 
         It is `Moment.endless` if the owner has not reported it, and has committed nothing since it got the partition.
         """
-        end = self._reported.resumes(owner).get(partition)
-        if end is not None and end.evidence is Evidence.MEMBERS:
+        if (end := self._reported.resumes(owner).get(partition)) is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         first_ms = first.shown_ms(partition, self._given.since(given_ms, owner, partition))
@@ -268,9 +267,10 @@ class StepMoments:
 
     def open_stall(self, partition: Partition, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition whose new ``owner`` is not known to consume it."""
-        given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
+        generation, given_ms = self._generation, self._generation.given_since_ms(handover)
         given = self._given.since(given_ms, owner, partition)
-        return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, first, given)
+        to = Assigned(owner.member_id, generation.number, generation.timestamp_ms)
+        return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, generation.first_commits, given, to)
 
     # The rebalance
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, CoordinatorChange, FirstCommits, Outage
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
 
-__all__ = ["LEAVING_MS", "OpenStall", "with_names"]
+__all__ = ["LEAVING_MS", "Assigned", "OpenStall", "with_names", "without_reported"]
 
 LEAVING_MS = 2_000
 """How long (ms) after ``max.poll.interval.ms`` a member that does not poll leaves: clients check it once a second."""
+
+
+class Assigned(NamedTuple):
+    """The member and the generation (its number, and when it completed) that a partition was assigned to."""
+
+    member_id: str
+    number: int
+    completed_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +32,8 @@ class OpenStall:
     It has ended when the owner commits a partition of ``given_with`` (see `FirstCommits`). It has also ended if the
     owner is in contact with its coordinator for ``timeout_ms`` (-1: unknown) after ``given_ms``, when it was assigned
     the partition: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) leaves.
+
+    ``owner``: None if the partition has none.
     """
 
     since_ms: int
@@ -29,6 +41,7 @@ class OpenStall:
     timeout_ms: int
     first: FirstCommits
     given_with: frozenset[Partition]
+    owner: Assigned | None = None
 
     def alike(self, partition: Partition) -> Hashable:
         """Return a key of all facts that determine whether the stall is `over`; valid as long as the stall exists."""
@@ -58,6 +71,19 @@ class OpenStall:
             if span.after_ms < left_ms and self.given_ms < span.until_ms:
                 left_ms = max(left_ms, span.until_ms + WRITE_TIMEOUT_MS + self.timeout_ms + LEAVING_MS)
         return left_ms
+
+
+def without_reported(stalls: Mapping[Partition, OpenStall], reports: MemberReports) -> Mapping[Partition, OpenStall]:
+    """Return the stalls that owners have not reported as ended, even if the reports came after the episode settled."""
+    if not reports:
+        return stalls
+    owners = {stalled.owner for stalled in stalls.values() if stalled.owner}
+    resumes = {owner: reports.resumes(*owner) for owner in owners}
+    return {
+        partition: stalled
+        for partition, stalled in stalls.items()
+        if stalled.owner is None or partition not in resumes[stalled.owner]
+    }
 
 
 def with_names(

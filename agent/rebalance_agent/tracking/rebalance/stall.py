@@ -21,7 +21,7 @@ from rebalance_agent.tracking.evidence.owned_at_join import kept_partitions
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError, interim_resumed, interim_stopped
 from rebalance_agent.tracking.rebalance.moments import StepMoments
-from rebalance_agent.tracking.rebalance.open_stall import OpenStall
+from rebalance_agent.tracking.rebalance.open_stall import OpenStall, without_reported
 
 __all__ = ["STALL_MAX_MS", "MeasuredStall", "measure_stall"]
 
@@ -68,7 +68,7 @@ def measure_stall(
     """
     if not (episode.last.members and episode.last.value.protocol_type == "consumer"):
         return MeasuredStall()
-    carried = carried or {}
+    carried = without_reported(carried or {}, reports)
     if not episode.known or any(generation.incomplete for generation in episode.generations):
         return MeasuredStall(open=_unmeasured(episode, reports, carried))
     still_open = dict(carried)

@@ -1,4 +1,4 @@
-"""The members that departed in one way: left, failed, or gone without evidence of either. Pure.
+"""The members that departed in the same way: left, failed, or gone without evidence of either. Pure.
 
 An event contains the ways in which members departed, but not which member departed in which way. Reports may show this;
 if they do not, the sentence lists the candidates.
@@ -22,9 +22,9 @@ _WAYS = (Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEMBER_GONE)
 
 
 class Departed(NamedTuple):
-    """The members that ``certainly`` departed in one way; if none is known, the candidates (``among``).
+    """The members that ``certainly`` departed in the same way; if none is known, the candidates (``among``).
 
-    ``one``: exactly one of the candidates did, otherwise at least one.
+    ``one``: exactly one of the candidates departed in this way; otherwise at least one.
     """
 
     certainly: Sequence[MemberSnapshot] = ()
@@ -67,7 +67,10 @@ def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -
 
 
 def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger | None:
-    """Return how the member departed by its reports; one that revoked after the join phase had been removed."""
+    """Return how the member departed, according to its reports.
+
+    If it revoked partitions after the join phase, the coordinator had already removed it.
+    """
     stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, Callback.REVOKED])
     callbacks = {event.callback for event in stops}
     if not callbacks:

@@ -2,10 +2,12 @@
 
 import pytest
 
+from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.group import GroupSnapshot, RebalanceProtocol
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, FirstCommits, Outage
 from rebalance_agent.tracking.rebalance.open_stall import LEAVING_MS, OpenStall
+from support.tracker.tracking import T0, TWO_EAGER, assigned, closing, in_time, member, record, revoked, tick, watch
 
 GIVEN_MS, TIMEOUT_MS = 10_000, 8_000
 STALLED = OpenStall(5_000, GIVEN_MS, TIMEOUT_MS, FirstCommits(), frozenset())
@@ -34,3 +36,45 @@ def test_each_time_without_answers_makes_the_next_one_count():
     assert over(40_000, coordinator_changes=changes)
     assert over(40_000, outages=outages)
     assert not over(40_000, coordinator_changes=changes, outages=outages)
+
+
+FIRST = assigned("a", 4_010, 4_020, 1, (0, 1)), assigned("b", 4_010, 4_030, 1, (2, 3))
+"""Reports of the first generation."""
+
+AGAIN = record(23_000, 2, member("a", (2, 3)), member("b", (0, 1)), joined=22_990)
+"""Both members get other partitions."""
+
+NEXT = (
+    revoked("a", 20_500, 20_600, 1, (0, 1)),
+    revoked("b", 20_500, 20_700, 1, (2, 3)),
+    assigned("a", 23_005, 23_030, 2, (2, 3)),
+    assigned("b", 23_005, 23_050, 2, (0, 1)),
+)
+"""Reports of the second one."""
+
+
+def late(reports, at):
+    return [type(report)(T0 + at, report.event) for report in reports]
+
+
+def second_stall(events):
+    """The stall of the second rebalance, as last published."""
+    return [event.stall for event in closing(events) if event.generation == 2][-1]
+
+
+@pytest.mark.parametrize("late_ms", [20_400, 60_000])
+def test_a_late_report_ends_the_stall_of_its_rebalance_for_the_next_one_too(late_ms):
+    """The reports of the first rebalance arrive when it has settled, and perhaps only when the next one has."""
+    steps = in_time(*TWO_EAGER, tick(20_000), *late(FIRST, late_ms), AGAIN, *NEXT, tick(45_000), tick(80_000))
+    _, events = watch(*steps, commits=False)
+    stall = second_stall(events)
+    assert stall.basis is Basis.EXACT
+    assert stall.seconds == pytest.approx(2.55)
+
+
+def test_one_late_report_does_not_end_the_stalls_of_others():
+    steps = in_time(*TWO_EAGER, tick(20_000), *late(FIRST[:1], 20_400), AGAIN, *NEXT, tick(80_000))
+    _, events = watch(*steps, commits=False)
+    stall = second_stall(events)
+    assert stall.basis is Basis.BOUND
+    assert stall.seconds > 18

@@ -20,7 +20,7 @@ SETTLED_SECONDS = 3.0
 so other members, or clients that rejoin by themselves, would have shown a rebalance by then."""
 
 HEARTBEAT_SECONDS = 30.0
-"""Longest wait (seconds) for such a heartbeat."""
+"""Longest wait (seconds) for the heartbeat that would show a rebalance."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ ASSIGNORS_MAX = 16
 """Maximum assignors of a comparable consumer: usual consumers offer one or two, and ours are added before these."""
 
 NAME_MAX = 100
-"""Maximum characters of such a consumer's assignor names and protocol type."""
+"""Maximum characters of a comparable consumer's assignor names and protocol type."""
 
 
 class ProfileDifference(StrEnum):
@@ -104,7 +104,7 @@ def read_profile(
 
 
 def epoch_profile(topics: Collection[str], regex: str, rebalance_timeout_ms: int) -> JoinProfile:
-    """Return the profile of a member of a group whose coordinator assigns (KIP-848), by its first heartbeat.
+    """Return the profile of a KIP-848 member, from its first heartbeat.
 
     Rack and server assignor are not compared: the coordinator takes them from the successor without a new epoch
     (measured on 4.3.0). It also accepts different topics, but then the group gets a new epoch, so no rebalance would be

@@ -2,5 +2,6 @@
 
 - ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each partition.
 - ``read_times``: when the records before the last commits of departed members were appended.
-- ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests.
+- ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may have been recorded,
+  from the durations of other requests.
 """
