@@ -1,102 +1,22 @@
-"""Any order of increments, late, revised and deleted events and failed runs gives the tables of one full run."""
+"""A run of `aggregate` computes only what new events changed, and gives the tables of a full run.
+
+`tests/slow/pipeline/test_many_increments.py` has further cases.
+"""
 
 from __future__ import annotations
 
-import random
-
-import pytest
-from delta.tables import DeltaTable
-
-from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.tables.delta_tables import KEEPS_CHANGES, DeltaTables
-from rebalance_agent.pipeline.tables.schemas import GENERATIONS
-from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
-from support.pipeline.increments import (
-    DAY_MS,
-    NOW_MS,
-    Interrupted,
-    assert_as_full,
-    assert_increments_give_a_full_run,
-    is_increment,
-    run,
-)
-
-CHECKS_RETENTION = "spark.databricks.delta.retentionDurationCheck.enabled"
+from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, generation, member
+from support.pipeline.increments import DAY_MS, assert_as_full, days_of, is_increment, run
 
 
-def test_increments_give_the_tables_of_a_full_run(spark, tmp_path):
-    assert_increments_give_a_full_run(Interrupted(spark, str(tmp_path / "tables")), random.Random(1), pieces=2)
-
-
-def days_of(spark, tables, first, last):
-    """Store a generation on each of these days."""
-    events = [
-        generation(MONDAY_MS + day * DAY_MS + HOUR_MS, day, [member("a", (0, 1))]) for day in range(first, last + 1)
-    ]
-    tables.merge("events", events_frame(spark, events))
-
-
-def test_a_run_without_new_events_changes_nothing(spark, tables):
-    days_of(spark, tables, 1, 3)
+def test_a_run_computes_what_changed_and_nothing_without_new_events(spark, tables):
+    days_of(tables, 1, 3)
     assert run(tables)[0] == "all days: no run of this release has finished"
     files = tables.files("generations")
     tables.compact("events")
     assert run(tables) == []
     assert tables.files("generations") == files
-
-
-def test_all_days_are_computed_if_the_changes_are_unknown(spark, tables):
-    days_of(spark, tables, 1, 2)
-    run(tables)
-    days_of(spark, tables, 3, 3)
-    assert run(tables, full=True)[0] == "all days: as requested"
-    days_of(spark, tables, 4, 4)
-    assert run(tables, now_ms=NOW_MS + 7 * DAY_MS)[0] == "all days: the last run was more than 6 days ago"
-    tables.spark.sql(f"ALTER TABLE delta.`{tables.path('events')}` UNSET TBLPROPERTIES ({KEEPS_CHANGES})")
-    days_of(spark, tables, 5, 5)
-    assert run(tables)[0] == "all days: events does not keep its changes"
-    days_of(spark, tables, 6, 6)
-    assert is_increment(run(tables))
-    assert_as_full(tables)
-
-
-def test_tables_of_an_older_release_are_computed_once_and_then_updated(spark, tables):
-    days_of(spark, tables, 1, 2)
-    old = spark.createDataFrame([], GENERATIONS.schema).drop("day")
-    old.write.format("delta").save(tables.path("generations"))
-    assert not is_increment(run(tables))
-    days_of(spark, tables, 3, 3)
-    assert is_increment(run(tables))
-    assert_as_full(tables)
-
-
-def test_all_days_are_computed_if_the_files_of_changes_are_deleted(spark, tables):
-    days_of(spark, tables, 1, 3)
-    run(tables)
     moved = generation(MONDAY_MS + 2 * DAY_MS + HOUR_MS, 2, [member("b", (0, 1))], revision=1)
-    tables.merge("events", events_frame(spark, [moved]))
-    spark.conf.set(CHECKS_RETENTION, "false")
-    try:
-        DeltaTable.forPath(spark, tables.path("events")).vacuum(0)
-    finally:
-        spark.conf.unset(CHECKS_RETENTION)
-    assert run(tables)[0].startswith("all days: the changes of events cannot be read: ")
+    days_of(tables, 4, 4, more=[moved])
+    assert is_increment(run(tables))
     assert_as_full(tables)
-
-
-@pytest.mark.parametrize("after", [False, True])
-def test_of_two_runs_at_once_the_later_one_finishes(spark, tmp_path, after):
-    slow = Interrupted(spark, str(tmp_path / "tables"))
-    days_of(spark, slow, 1, 3)
-    run(slow)
-    days_of(spark, slow, 4, 4)
-
-    def other_run():
-        days_of(spark, slow, 5, 5)
-        run(DeltaTables(spark, slow.folder))
-
-    slow.writes, slow.after, slow.interrupt = 2, after, other_run
-    with pytest.raises(PipelineError, match="another run has begun"):
-        run(slow)
-    assert_as_full(slow)
-    assert run(DeltaTables(spark, slow.folder)) == []
