@@ -52,6 +52,9 @@ def near_midnight(*seconds):
 
 
 GONE = [gone(at(5))]
+EMPTY = generation(at(1, -10 / 3600), 499, [])
+"""A step before midnight that is no rebalance of a storm."""
+
 LATER = [aborted(OTHERS_END_MS, 1, group="other")]
 """It ends the cluster after all steps, and has no hours itself."""
 
@@ -67,7 +70,7 @@ CASES = {
     "the stall before": (steps(0, 4) + GONE + LATER, steps(3, stall=(30 * 3600, 1.0)), steps(3), {2, 3, 4}),
     "an aborted generation": (steps(0, 4) + GONE + LATER, [], [aborted(at(2), 7)], {2}),
     "begin of the storm": ([*near_midnight(-70, -20), gone(at(1, 1)), *LATER], [], near_midnight(30), {0, 1}),
-    "end of the storm": ([*near_midnight(30), gone(at(2)), *LATER], [], near_midnight(-20), {0, 1}),
+    "end of the storm": ([EMPTY, *near_midnight(30), gone(at(2)), *LATER], [], near_midnight(-20), {0, 1}),
     "no storm": ([*near_midnight(-70), gone(at(1, 1)), *LATER], [], near_midnight(30), {1}),
     "a later end of the cluster": (steps(0), [], [aborted(at(2), 1, group="other")], {0, 1, 2}),
     "an earlier end of the cluster": (steps(1), [aborted(at(3), 1, group="other")], [], {1, 2, 3}),
@@ -75,6 +78,7 @@ CASES = {
         [*steps(0), aborted(at(36), 1, group="other")], [], [aborted(at(37), 2, group="other")], {6, 7, 36, 37},
     ),
     "the first hours of one that ends late": ([*steps(0), gone(at(45)), *LATER], [], steps(40), set(range(46))),
+    "the same, cut twice": ([*steps(0), gone(at(45)), *LATER], [], steps(10, 12), set(range(46))),
     "the group's first generation": ([*steps(3), *GONE, *LATER], [], steps(1), {1, 2, 3}),
     "nothing": (steps(0, 1, 2) + LATER, [], [], set()),
 }  # fmt: skip
@@ -83,6 +87,8 @@ AHEAD = {
     # The same, but all events were read at noon of the third day: later ones are of a clock that is ahead.
     "the hours since the cluster's end": ([*steps(0), aborted(at(3), 1, group="other")], [], steps(4), {2, 3, 4}),
     "until a deletion after the cluster's end": ([*steps(1), *GONE, *steps(2)], [], steps(3), {2, 3, 4, 5}),
+    "the hours since the step before": (steps(3), [], steps(5), {3, 4, 5}),
+    "the same, cut twice by a clock that is ahead": ([*steps(0), gone(at(45))], [], steps(10, 12), set(range(46))),
     "two deleted steps": ([aborted(at(2), 1, group="other")], [*steps(3), gone(at(5))], [], {3, 4, 5}),
 }
 
