@@ -17,7 +17,7 @@ from rebalance_agent.pipeline.tables import group_hours as hours_module
 from support.pipeline.changing_fleets import DAY_MS, STATES, Fleet, Version, assert_all_found, keys_of, random_cluster
 from support.pipeline.event_rows import HOUR_MS, INGESTED, MONDAY_MS, aborted, generation, gone, member, rollout
 
-CLUSTERS = 120
+CLUSTERS = 60
 HOURS_MAX, MONTH_HOURS = 72, 30 * 24
 """Instead of a year, so that the rows of a generation that lasts too long are few."""
 
