@@ -80,9 +80,7 @@ class LagSummary:
     offsets: Annotated[int, "offsets between committed and end offsets, summed over the group's partitions"]
     seconds: Annotated[float | None, "age of the oldest unread record, from the rate at which end offsets grew"]
     appended_per_second: Annotated[float | None, "offsets per second by which the end offsets grow"]
-    stuck: Annotated[
-        StuckPartition | None, "the partition that has an owner and has made no progress for the longest time, if any"
-    ]
+    stuck: Annotated[StuckPartition | None, "the owned partition without progress for the longest time, if any"]
     catch_up: Annotated[CatchUp, "partitions that are catching up now, and the current or last catch-up; lower bounds"]
 
 
@@ -133,16 +131,13 @@ class GroupSummary:
     unsettled_ms: Annotated[int | None, "when the last rebalance completed, if it has not settled yet"]
     stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[
-        EmptyGroup | None, "since when the group has been Empty, if it had members and is not in `empty_groups_allow`"
-    ]
+    empty: Annotated[EmptyGroup | None, "since when it is Empty, if it had members; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "rebalances that completed since this process first saw the group"]
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[
-        tuple[int, ...],
-        "when the last rebalance, and the rebalances in the 15 minutes before it, completed; at most 64",
+        tuple[int, ...], "when the last rebalance completed, and those in the 15 minutes before; at most 64"
     ]
 
 
@@ -204,17 +199,13 @@ class GroupDetail:
     now_ms: Annotated[int, "the agent's clock"]
     summary: Annotated[GroupSummary, "its entry in the list"]
     first_seen_ms: Annotated[int, "start of the group's counters"]
-    leader_member_id: Annotated[
-        str | None, "member that computed the assignment; nothing if the coordinator computes it"
-    ]
+    leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
     members: Annotated[tuple[GroupMember, ...], "by member id"]
     static_members: Annotated[int, "members with an instance id"]
     imbalance: Annotated[int | None, "highest number of partitions above a member's target; 0 is best"]
     lag_skew_ratio: Annotated[float | None, "skew by lag, if the group is in `lag_groups`"]
     rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
-    topic_lags: Annotated[
-        tuple[TopicLag, ...] | None, "the lag by topic, highest lag first, if the group is in `lag_groups`"
-    ]
+    topic_lags: Annotated[tuple[TopicLag, ...] | None, "lag by topic, highest first, if the group is in `lag_groups`"]
     copartition_breaks: Annotated[
         int | None, "partition numbers whose owner is not the same in all topics, if the group is in `copartitioned`"
     ]
@@ -223,9 +214,7 @@ class GroupDetail:
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_assignor_wait_seconds: Annotated[
-        float | None, "longest time for which the assignment was older than the group's epoch"
-    ]
+    last_assignor_wait_seconds: Annotated[float | None, "longest time with an assignment older than the epoch"]
     last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
@@ -273,9 +262,7 @@ class Rebalance:
     stall: Annotated[Stall | None, "the stall of the rebalance"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
-    leader_member_id: Annotated[
-        str | None, "member that computed the assignment; nothing if the coordinator computes it"
-    ]
+    leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
     members: Annotated[int, "number of members after the rebalance"]
     moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
     needed: Annotated[int | None, "the fewest moves that the balance required"]
