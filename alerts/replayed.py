@@ -41,7 +41,7 @@ _FAULTS = """\
 are sent as a page or a ticket; alerts that fire but are not sent are in italics."""
 
 _BAD = """\
-## Two bad groups
+## Two groups with repeated faults
 
 Each fault lasts for an hour, in a group of three members and 12 partitions."""
 

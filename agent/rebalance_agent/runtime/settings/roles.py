@@ -187,8 +187,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     groups_allow: Pattern = Field(".*", description="regular expression for the whole names of the groups to show")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression for groups to hide, in addition to `rebalance-agent.seats.*`; empty: hide no "
-        "other groups",
+        description="regular expression for groups to hide besides `rebalance-agent.seats.*`; empty: hide no others",
     )
     empty_groups_allow: Pattern = Field(
         "",
@@ -216,28 +215,18 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000,
-        ge=10**6,
-        le=10**10,
-        description="maximum size in bytes of all groups' series on /metrics; "
-        "beyond it, the largest groups have no series",
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of groups' series; the largest groups are left out"
     )
     max_state_bytes: int = Field(
         160_000_000,
         ge=10**7,
         le=10**10,
-        description="maximum size in bytes of all groups' states in memory; beyond it, new groups are shown without "
-        "their rebalances",
+        description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5,
-        ge=0,
-        le=1_000,
-        description="maximum number of topics per group with lag series; the other topics are combined in _folded",
+        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; the others are in _folded"
     )
-    lag_interval_seconds: float = Field(
-        15.0, ge=0.5, le=3600, description="time between two measurements of lag and rate"
-    )
+    lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
         "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
     )
@@ -259,26 +248,15 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="how long to wait for members' own events before the stall of a rebalance is final",
     )
     list_interval_ms: int = Field(
-        200,
-        ge=20,
-        le=60_000,
-        description="time between two listings of rebalancing groups; limits the error of start times",
+        200, ge=20, le=60_000, description="time between polls of rebalancing groups; limits the error of start times"
     )
-    list_all_interval_seconds: float = Field(
-        10.0, ge=0.5, le=3600, description="time between two listings of all groups"
-    )
-    topics_interval_seconds: float = Field(
-        5.0, ge=0.2, le=3600, description="time between two readings of partition counts"
-    )
+    list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="time between polls of all groups")
+    topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="time between reads of partition counts")
     describe_interval_seconds: float = Field(
-        5.0,
-        ge=0.2,
-        le=3600,
-        description="time between two descriptions of the groups, if the offsets topic is not readable",
+        5.0, ge=0.2, le=3600, description="time between descriptions of groups if the offsets topic is not readable"
     )
     state_topic: Topic = Field(
-        "rebalance-agent-state",
-        description="compacted topic of snapshots, from which a restarted observer continues; empty: no snapshots",
+        "rebalance-agent-state", description="compacted topic of snapshots, from which a restart continues; empty: none"
     )
     baselines_topic: Topic = Field(
         "rebalance-baselines",
