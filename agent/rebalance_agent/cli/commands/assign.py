@@ -32,8 +32,9 @@ input, one group:
                 "config"?: {"assignment.consumer.weight": 900}}],
    "config"?: {"assignment.redundancy": 2}}
 
-    The group's config has the settings of all members, and a member's config has the member's own settings. Both override
-  --config. A member's user_data overrides the member's config; owned, generation and standbys override user_data.
+  The group's config has the settings of all members, and a member's config has the member's own settings. Both
+  override --config. A member's user_data overrides the member's config; owned, generation and standbys override
+  user_data.
 
 output:
   "assignment"  the partitions that each member gets in this rebalance
