@@ -27,8 +27,8 @@ __all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
 Computes the tables `generations`, `members`, `group_hours`, `baselines`, `changes`, `cluster_changes` and
-`slow_members` from all `events`, and checks expectations about them: the results are appended to `expectations`; if one
-is broken, it is printed, and the exit code is 1.
+`slow_members` from all `events`, and checks expectations about these tables. The results are appended to the table
+`expectations`. If an expectation is broken, it is printed, and the exit code is 1.
 
 With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers read a group's
 normal values for an hour of the week.
