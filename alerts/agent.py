@@ -91,9 +91,9 @@ SNAPSHOT = Alert(
       and max by (cluster, job, instance) (rebalance_agent_owned_partitions) > 0
     """,
     "Observer {{ $labels.instance }} is not writing snapshots",
-    "No snapshot of observer {{ $labels.instance }} was acknowledged for {{ $value | humanizeDuration }}. A snapshot "
-    "older than a day is not used: the next start then reads the whole offsets topic, and does not report rebalances "
-    "that ended before that start.",
+    "No snapshot of observer {{ $labels.instance }} was acknowledged for {{ $value | humanizeDuration }}. If the "
+    "snapshot is older than a day, the next start does not use it: the observer then reads the whole offsets topic, "
+    "and does not report rebalances that ended before its start.",
     "The observer's log shows the cause; most often, the state topic cannot be written.",
     Board.AGENT,
 )
@@ -104,9 +104,9 @@ TENANT = Alert(
     max by (cluster, job, consumergroup) (rebalance_agent_group_over_budget) == 1
     """,
     "$group uses more than its share of the observer",
-    "The observer has been processing the records of consumer group $group late for $for. The group rebalances too "
-    "often, its assignments are too large, or it is one of thousands of new groups that do not commit. Its data is "
-    "delayed and some of its rebalances are missing; other groups are not affected.",
+    "For $for, the observer has processed the records of consumer group $group with a delay. The group rebalances too "
+    "often, its assignments are too large, or it is one of thousands of new groups that do not commit. The group's "
+    "data is delayed, and some of its rebalances are missing; other groups are not affected.",
     "Find the owner of the group and the cause of its rebalances, or exclude it with groups_deny.",
     Board.AGENT,
 )
@@ -117,9 +117,9 @@ ACTS_WRONG = Alert(
     count by (cluster, job) (rebalance_agent_gateway_seats_wrong_groups > 0)
     """,
     "Gateways of job {{ $labels.job }} no longer act on the seats of a group",
-    "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed. Such a group "
+    "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed. The group "
     "rebalanced after each of three handovers in a row, or several times after each of three joint admissions. Until "
-    "the gateway restarts, the group rebalances as it would without seats.",
+    "the gateway restarts, the group rebalances as a group without seats does.",
     "The gateway's log names the group (seats_acts_wrong); find the cause of its rebalances.",
     Board.AGENT,
 )

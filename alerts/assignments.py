@@ -37,7 +37,7 @@ CLUSTERED = Alert(
     "{{ $labels.topic }} is concentrated on few members of $group",
     "For $for, the partitions of topic {{ $labels.topic }} have been on only {{ $value | humanizePercentage }} of the "
     "members of consumer group $group that could own them.",
-    "This is not urgent unless the topic lags; if it does, change the assignor to range.",
+    "This is urgent only if the topic lags: then change the assignor to range.",
 )
 
 ONE_HOST = Alert(
@@ -46,10 +46,10 @@ ONE_HOST = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
     """,
     "Many topics of $group are on one host each",
-    "For $for, {{ $value | humanizePercentage }} of the topics that several hosts of consumer group $group could "
-    "share have each been entirely on one host. If that host fails, the whole topic is stalled; until then, one host "
+    "For $for, {{ $value | humanizePercentage }} of the topics that could be on several hosts of consumer group "
+    "$group have each been entirely on one host. If that host fails, the whole topic is stalled; until then, one host "
     "has the topic's whole load.",
-    "This is not urgent unless a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
+    "This is urgent only if a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
 )
 
 EMPTY = Alert(
@@ -124,9 +124,9 @@ DOUBLY_OWNED = Alert(
       >= $partition_seconds
     """,
     "Partitions of $group had two owners",
-    "Members of consumer group $group that the coordinator had removed still held partitions that others already "
-    "owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both owners may have "
-    "processed the same records.",
+    "Members of consumer group $group that the coordinator had removed still held partitions that other members "
+    "already owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both members may "
+    "have processed the same records.",
     "Use rebalance-agent explain to find the member, and check its log for what stalled it.",
 )
 
@@ -139,7 +139,7 @@ EXCESS = Alert(
     """,
     "$group moves more partitions than necessary",
     "In the last $window, rebalances of consumer group $group made {{ $value | humanize }} more partition moves than "
-    "an equally good balance needed.",
+    "the same balance needed.",
     "This is not urgent; a sticky assignor avoids these moves.",
 )
 

@@ -20,9 +20,10 @@ _HEAD = """\
 `make alerts` generates this page from `alerts/`.
 
 These are rules for Prometheus (2.42 or newer). They use the metrics of the [observer](observe.md) and the
-[sidecars](sidecar.md). Every alert has a runbook, and the alert's text contains the measured value. If one has fired,
-start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire when,
-in replays of faults and of fleets without faults. The [glossary](glossary.md) explains terms such as *lower bound*.
+[sidecars](sidecar.md). Every alert has a runbook, and the alert's text contains the measured value. If an alert has
+fired, start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire
+when, in replays of faults and of fleets without faults. The [glossary](glossary.md) explains terms such as *lower
+bound*.
 
 ## Load them
 
@@ -50,7 +51,8 @@ expensive rules: with thousands of groups, set `shared.interval` to `1m`.
 
 ## Route them
 
-`critical` is for a pager, `warning` for a ticket, `info` for information only. Group the alerts by consumer group:
+Send alerts of severity `critical` to a pager, and those of severity `warning` to a ticket queue. Do not send `info`.
+Group the alerts by consumer group:
 
 ```yaml
 route:
@@ -92,22 +94,22 @@ alerts:
 python -m alerts --values mine.yaml --out my-rules
 ```
 
-The names of recording rules contain their windows: if you change a window, change it in the runbooks' queries, too. An
-unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`,
-the rules contain `${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
+The names of recording rules contain their windows. If you change a window, also change it in the runbooks' queries. An
+unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`, the
+rules contain `${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
 
 With [several observers](high-availability.md), set `shared.across`: `sum` (the default) if replicas share the groups,
 `max` if independent observers each observe all groups, or if two Prometheus jobs scrape the same observer.
 
-With several Kafka clusters in one Prometheus, set a different `cluster_name` for each cluster, and the same one in all
-observers, sidecars and gateways of that cluster. The label `cluster` then separates groups with the same name, limits
+With several Kafka clusters in one Prometheus, set a different `cluster_name` for each cluster, and the same name in all
+observers, sidecars and gateways of a cluster. The label `cluster` then separates groups with the same name, limits
 inhibition to one cluster, and makes `RebalanceAgentDown` fire for each cluster without an observer.
 
 ## Links in alerts
 
 Set two addresses. `shared.dashboards` is the address of Grafana: an alert's `dashboard_url` is this address followed by
-the board's path. `shared.runbooks` is the address of a copy of `alerts/runbooks/`, or of this folder in your copy of
-the repository: an alert's `runbook_url` is this address followed by `ALERT.md`.
+the board's path. `shared.runbooks` is the address of `alerts/runbooks/` in your copy of the repository, or of a copy of
+that folder: an alert's `runbook_url` is this address followed by `ALERT.md`.
 
 In the Helm chart, both are under `monitoring.prometheusRule.shared`. For other templates, use the output of
 `--placeholders`, which contains `${shared.dashboards}` and `${shared.runbooks}`.
@@ -120,10 +122,10 @@ Values that need more context to interpret are only on the boards:
 
 - Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are rejected because
   they are too late (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery, both occur in every
-  rebalance, and the acceptable number depends on the application. If they are a problem, use a rule like the one
-  below.
-- Skew by lag and by rate. If one partition has most of the load, the best possible value can be far above 1.
-- One missing observer, if several observers share the groups: the others take over its groups. Use `up`.
+  rebalance, and the acceptable number depends on the application. If they are a problem, use a rule like the one below.
+- Skew of the lag and of the rate over members. If one partition has most of the load, the best possible value can be
+  far above 1.
+- A missing observer, if several observers share the groups: the other observers take over its groups. Use `up`.
 
 ```promql
 round(sum by (cluster, consumergroup) (
@@ -145,7 +147,7 @@ def alerts_page(values: Values) -> str:
             parts += [_alert(rule, values) for rule in alerts]
     parts.append(f"## When stalls fire alerts\n\n{stall_times()}")
     parts.append(_LEFT_OUT)
-    parts.append("## Recording rules\n\nThe alerts use these series; your own boards can use them, too.")
+    parts.append("## Recording rules\n\nThe alerts use these series, and your own boards can use them.")
     parts += [f"`{rule['record']}`\n\n```promql\n{rule['expr']}\n```" for rule in recordings]
     parts.append(f"## Inhibition\n\n{_inhibition()}")
     parts.append(f"## Shared values\n\n{_shared(values)}")

@@ -12,42 +12,44 @@ __all__ = ["quiet_fleets"]
 _HEAD = """\
 ## Quiet fleets
 
-In these fleets nothing fails. Groups are deployed about twice per working day, half of them are autoscaled with the
-load, all nodes are drained one after the other, and three brokers restart one after the other. If one of these
-events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
+In these simulated fleets, nothing fails. Each group is deployed about twice per working day, and half of the groups are
+autoscaled with the load. All nodes are drained one after the other, and three brokers restart one after the other. If
+one of these events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
   KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
-  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. For each kind
-  whose members can report, half of the groups report. A group with 20 rebalances or more has its own baseline.
+  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. For each kind whose
+  members can report, the members of half of the groups report. A group with 20 rebalances or more has its own baseline.
 - **A deploy** replaces all members, one after the other or (in 15 % of the groups) all at once. The new member starts
   before or after the old one stops.
 - **A node drain** evicts all pods of the node at the same time. They start again on other nodes 5 to 25 s later.
 - **A broker restart** moves coordinators. The new coordinator reads the groups from `__consumer_offsets`, without a
-  rebalance. But in every third classic group the clients set `client.rack`; the leader of such a group rejoins when the
-  broker stops and when it returns.
+  rebalance. In every third classic group, however, the clients set `client.rack`, and the group's leader rejoins when
+  the broker stops and when the broker returns.
 
-Not covered: lag, commits, subscriptions by regular expression, Kafka Streams on the classic protocol, the gateway's
-reports, and rebalances that a change of the coordinator aborts.
+The replays do not cover lag, commits, subscriptions to regular expressions, Kafka Streams on the classic protocol, the
+gateway's reports, and rebalances that a change of the coordinator aborts.
 
-*sent*: number of groups for which the alert created a ticket. *times*, *median* and *longest*: how often and for how
-long it fired."""
+*groups*: number of groups for which the alert fired, by kind. *sent*: number of groups for which the alert created a
+ticket. *times*: how often the alert fired. *median* and *longest*: for how long it fired each time."""
 
 _PLANTED = """\
-Among these groups, {count} of the faults in the first table are injected, each into a separate group, one every 20
-minutes, so that several are active at the same time. Each fires its alert once, at most a minute after its `for`, and
-causes at most one page or ticket at any time."""
+{count} of the faults in the first table are injected into separate groups of this fleet, one every 20 minutes, so
+that several faults are active at the same time. Each fault fires its alert once, at most a minute after the alert's
+`for`, and causes at most one page or ticket at any time."""
 
 _WHY = {
-    "KafkaGroupEagerLargeGroup": "autoscaling enlarges a group that uses `range` to 20 members.",
+    "KafkaGroupEagerLargeGroup": "autoscaling gives 20 members to a group that uses `range`.",
     "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
     "KafkaGroupRebalanceStorm": """a deploy with two rebalances per member coincides with a scaling step, a node drain
-  or a broker restart within 15 minutes. It is not sent if the deploy is detected.""",
-    "KafkaGroupRolloutInProgress": "this alert reports the deploys and drains themselves; it is never sent.",
+  or a broker restart within 15 minutes. The alert is not sent if the deploy is detected.""",
+    "KafkaGroupRolloutInProgress": "this alert only inhibits `RebalanceStorm` in deploys and drains; it is never sent.",
     "KafkaGroupStallAboveBaseline": """when the replay begins, the group starts, and its members join within 6 to 9 s.
-  All its other rebalances are returns to seats without a stall, so its normal 95th percentile is 0.""",
-    "KafkaGroupStallBudgetBurnPossible": """static members restart and return without a rebalance. Here they do not
-  commit, so nothing shows when they resumed, and the upper bound of the next rebalance begins at the restart.""",
+  All other rebalances of the group are returns of static members without a stall, so its normal 95th percentile is
+  0.""",
+    "KafkaGroupStallBudgetBurnPossible": """static members restart and return without a rebalance. In this simulation,
+  they do not commit, so the time when they resumed is unknown, and the upper bound of the next rebalance begins at the
+  restart.""",
     "KafkaGroupStalled": """autoscaling stopped one of two static members. Static members send no LeaveGroup, so half of
   the partitions were stalled until its session ended, 45 s later.""",
     "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of one topic to one of two members, and all

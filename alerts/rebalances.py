@@ -17,8 +17,8 @@ STUCK = Alert(
     """,
     "A rebalance of $group is stuck",
     "A rebalance of consumer group $group has been running for {{ $value | humanizeDuration }}, longer than the "
-    "rebalance timeout of its members. The coordinator should have ended it.",
-    "Restart the member that has not rejoined; it is most likely the slowest member of earlier rebalances (see the "
+    "rebalance timeout of the group's members. The coordinator should have ended the rebalance.",
+    "Restart the member that has not rejoined: most likely, this is the slowest member of earlier rebalances (see the "
     "board).",
 )
 
@@ -90,7 +90,7 @@ NOOP = Alert(
     "Rebalances of $group change nothing",
     "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
     "Use rebalance-agent explain or the coordinator's log to find the member that starts these rebalances, and check "
-    "what it does at these times.",
+    "what this member does at these times.",
 )
 
 ROLLOUT = Alert(

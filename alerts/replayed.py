@@ -24,13 +24,13 @@ _HEAD = """\
 
 `make alerts` generates this page from test results.
 
-Coordinators and members are simulated. The real tracker turns their records and reports into the series that an
-observer and the sidecars export, and promtool evaluates the committed [rules](alerts.md) with the default values.
+Coordinators and members are simulated. The observer's real tracker turns their records and reports into the series that
+an observer and the sidecars export, and promtool evaluates the committed [rules](alerts.md) with the default values.
 Scrapes are 15 or 30 s apart, evaluations 30 s. A real Alertmanager with the documented [routes](alerts.md#route-them)
 and [inhibition](alerts.md#inhibition) decides which notifications are sent. `tests/alerts/test_replay.py` fails if
 
 - an alert fires before the fault, fires twice, or fires more than a minute after its condition has held for its `for`;
-- it is still firing a minute after the fault has ended and its window and `keep_firing_for` have passed;
+- an alert still fires a minute after the fault has ended and the alert's window and `keep_firing_for` have passed;
 - one fault causes more than one page or ticket at the same time;
 - a normal deploy, or a topic that grows, causes a page or a ticket."""
 
@@ -38,10 +38,10 @@ _FAULTS = """\
 ## One fault for each alert
 
 *after*: time from the beginning of the fault to the alert. *lasts*: how long the alert fires. *sent*: all alerts that
-are sent as a page or a ticket, and in italics those that fire without being sent."""
+are sent as a page or a ticket; alerts that fire but are not sent are in italics."""
 
 _BAD = """\
-## Two bad groups
+## Two groups with repeated faults
 
 Each fault lasts for an hour, in a group of three members and 12 partitions."""
 

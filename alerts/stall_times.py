@@ -15,20 +15,23 @@ __all__ = ["stall_times"]
 _FILE = Path(__file__).with_suffix(".json")
 
 _CASES = {
-    "SYNC": "**Members do not report, and the stall is certain**: all have rejoined, and the leader assigns slowly.",
-    "REPORTED": "**Members report** (to a sidecar or gateway): the others wait for one member that rejoins late.",
-    "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions are "
-    "stalled. Alerts on the age of the rebalance fire, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
+    "SYNC": "**Members do not report, and the stall is certain**: all members have rejoined, and the leader's "
+    "`assign()` is slow.",
+    "REPORTED": "**Members report** (to a sidecar or gateway): the other members wait for one member that rejoins "
+    "late.",
+    "JOIN": "**Members do not report, and one member rejoins late**: until it rejoins, it is not certain which "
+    "partitions are stalled. Alerts on the age of the rebalance fire, and `KafkaGroupStallBudgetBurnPossible` "
+    "uses the upper bound.",
 }
 _INTRODUCTION = """\
 The tables show the seconds from the beginning of the stall to the alert, for an eager group of 4 members and 12
-partitions, with the default values. Two numbers are the shortest and the longest time; the time depends on when the
-stall begins between scrapes and evaluations. *or none*: the stall may end before the alert fires. While
-`KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is inhibited.
+partitions, with the default values. If a cell has two numbers, they are the shortest and the longest time: the time
+depends on when the stall begins between scrapes and evaluations. *or none*: the stall may end before the alert fires.
+While `KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is inhibited.
 
-Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide; in Prometheus they do not,
-and an alert fires at most 1.2 s, plus one scrape interval and one evaluation interval, after the limit is reached. A
-stall that ends less than 1.2 s after reaching the limit is counted when its rebalance settles, usually 5 s later."""
+Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide. In Prometheus they do not:
+after the limit is reached, an alert fires within 1.2 s plus one scrape interval plus one evaluation interval. A stall
+that ends less than 1.2 s after reaching the limit is counted when its rebalance settles, usually 5 s later."""
 
 
 def stall_times() -> str:

@@ -20,8 +20,8 @@ def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
         ) > 0
         """,
         summary,
-        "At least half of the partitions of consumer group $group (or the share set in stall_limits) were "
-        f"certainly stalled for longer than the {limit} limit. In the last $window, they were stalled for about "
+        "At least half of the partitions of consumer group $group (or the share set in stall_limits) were certainly "
+        f"stalled for longer than the {limit} limit. In the last $window, these partitions were stalled for about "
         "{{ $value | humanizeDuration }}.",
         todo,
     )
@@ -76,9 +76,9 @@ POSSIBLE = Alert(
       unless {STALLED_RATIO}$long > $factor * (1 - $slo)
     """,
     "$group may be using up its stall budget",
-    "In the last $long, the partitions of consumer group $group may have been stalled for up to "
-    "{{ $value | humanizePercentage }} of the time (upper bound): a burn rate of more than $factor for the objective "
-    "of $slo. By the lower bound, the burn rate is not above that.",
+    "In the last $long, the partitions of consumer group $group may have been stalled for up to {{ $value | "
+    "humanizePercentage }} of the time (upper bound): a burn rate of more than $factor for the objective of $slo. "
+    "According to the lower bound, the burn rate does not exceed this limit.",
     "Compare the two bounds in the output of rebalance-agent explain, and check the lag of the group's partitions.",
 )
 
@@ -108,9 +108,9 @@ CALLBACK = Alert(
     )) > $seconds
     """,
     "A revoked callback of $group is slow",
-    "A revoked callback in consumer group $group took more than $seconds s, and at most "
-    "{{ $value | humanizeDuration }}. Rebalances wait for this callback.",
-    "The callback has returned, so this is not urgent; move work out of it.",
+    "A revoked callback in consumer group $group took more than $seconds s and at most {{ $value | humanizeDuration "
+    "}}. Rebalances wait for this callback.",
+    "The callback has returned, so no action is urgent; move work out of the callback.",
     Board.MEMBERS,
 )
 

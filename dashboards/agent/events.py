@@ -11,8 +11,8 @@ EVENTS = Panel(
     14,
     "Events",
     "Are events received and published? received: events from members; published: events sent to each sink; dropped: "
-    "lost events, by place; pushes: telemetry of clients behind gateways, by result; clients ended: clients that "
-    "pushed telemetry and then stopped.",
+    "lost events, by the place of the loss; pushes: telemetry of clients behind gateways, by result; clients ended: "
+    "clients that pushed telemetry and then stopped.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
@@ -27,7 +27,8 @@ UNREAD = Panel(
     15,
     "Skipped records and events",
     "Which records and events did the agent skip because they are unknown or broken? Unknown versions and tagged "
-    "fields come from a newer Kafka: upgrade the agent. over budget: records of groups that cause too much work.",
+    "fields come from a newer Kafka: upgrade the agent. over budget: records of groups that cause more work than "
+    "their share.",
     (
         counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
         counted("rebalance_agent_unknown_records_total", "unknown {{unknown}}", "unknown"),

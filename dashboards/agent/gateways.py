@@ -42,7 +42,8 @@ FRAMES = Panel(
     23,
     "Gateways: strategy outcomes",
     "Do groups use the strategy of their gateway? assigned: yes; not_chosen: a member without a gateway does not "
-    "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
+    "offer the strategy; misfit, foreign: the strategy does not match the client; failed: the frame was forwarded "
+    "unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
     empty="none in this time range",
@@ -52,8 +53,8 @@ SEATS = Panel(
     22,
     "Gateways: seats",
     "What do gateways do with seats, and how many rebalances does that avoid (lower bound)? predicted and observe: "
-    "what mode 'on' would do; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, "
-    "wrong, unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
+    "what mode 'on' would do; refused: the coordinator refused the act, which is harmless; failed: see the gateway's "
+    "log; right, wrong, unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances avoided, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),

@@ -57,10 +57,10 @@ DEGRADED = Panel(
 SHARE = Panel(
     19,
     "Limits and shares",
-    "Does an agent reach its limits? owns partitions: offsets partitions of this agent (each one needs an owner); "
-    "series folded: series combined into others; names shortened: names that are too long for labels; groups without "
-    "series: left out because the page is full; without lag: partitions whose lag is not read because there are too "
-    "many.",
+    "Does an agent reach its limits? owns partitions: partitions of the offsets topic whose groups this agent exports "
+    "(each partition needs an owner); series folded: series combined into others; names shortened: names that are too "
+    "long for labels; groups without series: left out because the page is full; without lag: partitions whose lag is "
+    "not read because there are too many.",
     (
         Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
         Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),

@@ -13,8 +13,8 @@ LAG = Panel(
     10,
     "Tail of the offsets topic",
     "Is the observer behind the end of the offsets topic, and does it catch up? A peak after a start is normal, "
-    "because the observer reads old records. waits: a group that causes more work than its share, so its records are "
-    "read later.",
+    "because the observer reads old records. waits: a group whose records are read later, because they cause more "
+    "work than the group's share.",
     (
         Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),
         Query(f"{highest('rebalance_agent_group_over_budget', 'consumergroup')}", "{{consumergroup}} waits"),
@@ -86,7 +86,8 @@ PROBLEMS = Panel(
     18,
     "Kafka problems",
     "Were there problems with connections, snapshots or ownership? reconnects: connections to the cluster that were "
-    "lost and established again; ownership changes: replicas that started or stopped.",
+    "lost and established again; ownership changes: partitions that moved between observers, because a replica "
+    "started or stopped.",
     (
         counted("rebalance_agent_reconnects_total", "reconnects"),
         counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),

@@ -43,8 +43,8 @@ NUMBERS = (
     Panel(
         4,
         "Tail lag",
-        "Does the observer keep up with the offsets topic? The number of records that it has not read yet; the boards "
-        "do not show their changes yet.",
+        "Does the observer keep up with the offsets topic? The number of records that the observer has not read yet. "
+        "The boards do not yet show the changes in these records.",
         (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,

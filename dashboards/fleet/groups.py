@@ -31,13 +31,14 @@ WHICH = Panel(
     7,
     "Most expensive groups, and why",
     "Which groups lost the most partition-time, and why? Lost: stalled partition-seconds (ten partitions for a minute "
-    "are 10 min), lower bound. At most: the upper bound, if known; if a killed member did not report, only "
-    "the upper bound includes the time until its session ended. Main trigger: the most frequent trigger; if several "
+    "are 10 min), lower bound. At most: the upper bound, if known; if a killed member did not report, only the upper "
+    "bound includes the time until its session ended. Main trigger: the most frequent trigger; if several triggers "
     "are about equally frequent, the most serious of them, because a member that fails also joins again. Mean stall: "
-    "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member that the others waited "
-    "for longest, even if it was removed for that. Waited: for how long. Running: age of a running rebalance. Other "
-    "problem: the most serious of stuck, no members, storm, failed rebalances, members removed because they were too "
-    "slow, flapping members, uneven assignment, idle members, excess moves. Clicking a group opens its board.",
+    "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member for which the other "
+    "members waited longest, even if the coordinator removed it for that. Waited: how long they waited. Running: age "
+    "of the running rebalance. Other problem: the most serious of stuck, no members, storm, failed rebalances, "
+    "members removed because they were too slow, flapping members, uneven assignment, idle members, excess moves. "
+    "Clicking a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),

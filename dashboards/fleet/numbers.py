@@ -58,7 +58,7 @@ NUMBERS = (
     Panel(
         4,
         "Rebalancing",
-        "How many groups are rebalancing now? With many groups, a few are normal.",
+        "How many groups are rebalancing now? If there are many groups, a few running rebalances are normal.",
         (Query(f"sum({RUNNING} > bool 0)", now=True),),
         Look.NUMBER,
         width=4,

@@ -94,7 +94,7 @@ PHASES = Panel(
     15,
     "Rebalance time by phase",
     "How long does each phase of a rebalance take? join: waiting for the slowest member; sync: the leader's assign() "
-    "and its network time; assignor wait and reconcile: the corresponding phases of groups whose coordinator assigns. "
+    "and the network time; assignor wait and reconcile: the corresponding phases of groups whose coordinator assigns. "
     "Each point is the mean over the rebalances of all groups of the selected observers since the previous point.",
     tuple(
         Query(

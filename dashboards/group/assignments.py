@@ -25,9 +25,9 @@ OWNERS = Panel(
     18,
     "Current owners",
     "How many partitions does each member have now? Members: number of members with the same client id and host; "
-    "their row shows the highest count. _folded is the sum of the members beyond the agent's limit. Seat taken by: "
-    "the consumer that now has the member's seat, if a gateway handed the seat over and Kafka still shows the first "
-    "consumer. Clicking a client opens the Members board, if the client reports.",
+    "their row shows the highest partition count of these members. _folded is the sum of the members beyond the "
+    "agent's limit. Seat taken by: the consumer that now has the member's seat, if a gateway handed the seat over and "
+    "Kafka still shows the first consumer. Clicking a client opens the Members board, if the client reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),

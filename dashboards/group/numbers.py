@@ -13,8 +13,8 @@ NUMBERS = (
     Panel(
         1,
         "Availability",
-        "For what share of the time were this group's partitions not stalled, by the lower bound? For the time range; "
-        f"the alerts' objective is {GOAL}.",
+        "For what share of the time range were this group's partitions not stalled? Stalls are lower bounds. "
+        f"The alerts' objective is {GOAL}.",
         (Query(f"1 - {count_in(STALLED, ONE_GROUP)} / {count_in(WHOLE, ONE_GROUP)}", now=True),),
         Look.NUMBER,
         "percentunit",

@@ -97,9 +97,9 @@ MOVES = Panel(
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "Which members did the others certainly wait for, and for how long? A member is shown for an hour after the last "
-    "rebalance in which it was the slowest, if reports or commits show that, even if it was removed for being slow; "
-    "at most five members. If it is always the same member, check its callbacks on the Members board, or its host.",
+    "For which members did the others certainly wait, and how long? At most five members are shown, each for an hour "
+    "after the last rebalance in which it was the slowest according to reports or commits, even if the coordinator "
+    "removed it for that. If it is always the same member, check its callbacks on the Members board, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
@@ -112,11 +112,11 @@ STANDING = Panel(
     16,
     "Stalled partitions",
     "How many partitions were stalled at the same time? Stalled partition-seconds per second. stalled: the lower "
-    "bound; at most: the upper bound, added when a rebalance settles. subscribed: the number of subscribed partitions; "
-    "an eager rebalance reaches it. no owner: partitions without an owner outside rebalances, because the group is "
-    "Empty or the assignment left them out. two owners: partitions that a removed member still held, shown together "
-    "when the member gives them up. catching up: moved partitions whose owner has not yet read what was appended "
-    "before it took them over (lower bound; only groups in lag_groups).",
+    "bound; at most: the upper bound, added when a rebalance settles. subscribed: the number of subscribed "
+    "partitions, which an eager rebalance stalls. no owner: partitions without an owner outside rebalances, because "
+    "the group is Empty or the assignment left them out. two owners: partitions that a removed member still held, "
+    "shown when the member gives them up. catching up: moved partitions whose owner has not yet read what was "
+    "appended before it took them over (lower bound; only groups in lag_groups).",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "stalled"),
         Query(

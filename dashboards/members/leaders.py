@@ -29,8 +29,8 @@ ERRORS = Panel(
     15,
     "Assignor errors",
     "Does the assignor fail, or is it unable to decode members' user data? Each member with unreadable user data "
-    "counts; the cause is different versions or a wrong setting. Such a member is treated as one without user data. "
-    "missing standbys: the group has too few members or processes for the copies that its setting requires.",
+    "counts; the cause is different versions or a wrong setting. Such a member is treated as a member without user "
+    "data. missing standbys: the group has too few members or processes for the copies that its setting requires.",
     (
         counted(
             "kafka_rebalance_member_assign_failures_total",

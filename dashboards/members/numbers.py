@@ -31,8 +31,8 @@ NUMBERS = (
         2,
         "Slowest callback (upper bound)",
         "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this: the "
-        "upper bound of the slowest one's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks of "
-        "its process if that is lower. While onPartitionsRevoked runs, the rebalance waits.",
+        "upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks "
+        "of its process if that is lower. While onPartitionsRevoked runs, the rebalance waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",
@@ -55,10 +55,10 @@ NUMBERS = (
     Panel(
         4,
         "Partitions reported lost",
-        "Did members report partitions that they lost without revoking them? Not every client has a callback for "
-        "that, and a killed member reports nothing, so an empty panel does not mean that nothing was lost. The alert "
-        "KafkaGroupPartitionsLost and the Group board (Partitions that moved: lost) use the coordinator's records "
-        "instead.",
+        "Did members report partitions that they lost without revoking them? Not every client has a callback for lost "
+        "partitions, and a killed member reports nothing, so an empty panel does not mean that nothing was lost. The "
+        "alert KafkaGroupPartitionsLost and the Group board (Partitions that moved: lost) use the coordinator's "
+        "records instead.",
         (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)}) > 0", now=True),),
         Look.NUMBER,
         width=8,

@@ -18,10 +18,10 @@ def departed(number: int, matchers: str, to_member: Link, *columns: Column, widt
         "Members that failed or keep leaving",
         "Which members cause the rebalances? Members that failed, or that departed at least three times, at most 15 "
         "minutes apart; each is shown for an hour after its last departure. At most five members per group, "
-        f"{_MEMBERS_MAX} in total. Times: how often the member departed. How: how it departed the last time. failed: "
-        "removed by the coordinator, or its process ended; expelled: removed because it revoked its partitions or "
-        "joined too late; left: its consumer was closed; unknown: no evidence shows it. Departures in deploys do not "
-        "count.",
+        f"{_MEMBERS_MAX} in total. Times: how often the member departed. How: how the member departed the last time. "
+        "failed: removed by the coordinator, or its process ended; expelled: removed because it revoked its "
+        "partitions or joined too late; left: its consumer was closed; unknown: there is no evidence. Departures in "
+        "deploys do not count.",
         (
             Query(
                 f"topk({_MEMBERS_MAX}, {gauge('kafka_rebalance_departures', matchers, *labels)})",

@@ -22,7 +22,8 @@ DEPLOYING = gauge("kafka_rebalance_rollout_in_progress", GROUP)
 NUMBERS = (
     replace(
         GROUPS,
-        question="How many consumer groups match the regular expression above? 0: none, or no observer is scraped.",
+        question="How many consumer groups match the regular expression above? 0 means that no group matches, or that "
+        "no observer is scraped.",
         empty="no groups match",
     ),
     AVAILABLE,

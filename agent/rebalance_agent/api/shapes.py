@@ -68,19 +68,19 @@ class LastRebalance:
     """A summary of a group's last settled rebalance."""
 
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "the most serious of its causes"]
-    stall: Annotated[Stall | None, "its stall"]
-    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
+    trigger: Annotated[Trigger, "the most serious cause"]
+    stall: Annotated[Stall | None, "the stall of the rebalance"]
+    moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
 
 
 @dataclass(frozen=True, slots=True)
 class LagSummary:
     """The lag of a group."""
 
-    offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
+    offsets: Annotated[int, "offsets between committed and end offsets, summed over the group's partitions"]
     seconds: Annotated[float | None, "age of the oldest unread record, from the rate at which end offsets grew"]
-    appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
-    stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
+    appended_per_second: Annotated[float | None, "offsets per second by which the end offsets grow"]
+    stuck: Annotated[StuckPartition | None, "the owned partition without progress for the longest time, if any"]
     catch_up: Annotated[CatchUp, "partitions that are catching up now, and the current or last catch-up; lower bounds"]
 
 
@@ -89,17 +89,17 @@ class HostSpreadSummary:
     """The spread of the partitions of a group's topics over hosts."""
 
     topics: Annotated[int, "topics that could be on several hosts"]
-    on_one_host: Annotated[int, "how many of them are entirely on one host"]
-    hosts: Annotated[int, "hosts that could own some of them"]
+    on_one_host: Annotated[int, "number of these topics that are entirely on one host"]
+    hosts: Annotated[int, "hosts that could own partitions of these topics"]
     ratio: Annotated[float, "mean over these topics of hosts / possible hosts; 1 is best"]
-    clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 where a random distribution could explain it"]
+    clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 if this could be chance"]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupStall:
     """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) is certainly stalled."""
 
-    since_ms: Annotated[int, "since when"]
+    since_ms: Annotated[int, "when the stall began"]
     warning_seconds: Annotated[float, "duration from which `KafkaGroupStalled` counts the stall"]
     critical_seconds: Annotated[float, "duration from which `KafkaGroupStalledLong` counts the stall"]
 
@@ -109,34 +109,36 @@ class GroupSummary:
     """One line of the list of groups."""
 
     group: Annotated[str, "the group's id"]
-    group_type: Annotated[GroupType, "the type, by the protocol of its members"]
+    group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
     state: Annotated[GroupState, "the state in the broker's own spelling"]
     source: Annotated[Source, "`records`: the offsets topic; `admin`: polls only, so most other fields are missing"]
-    generation: Annotated[int | None, "generation, or group epoch where the coordinator assigns"]
+    generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol, "whether all partitions stop in a rebalance, or only those that move"]
     members: Annotated[int, "number of members"]
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
     copartition_breaks: Annotated[
-        int | None, "partition numbers with different owners, if the group is in `copartitioned`"
+        int | None, "partition numbers whose owner is not the same in all topics, if the group is in `copartitioned`"
     ]
-    skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
-    host_spread: Annotated[HostSpreadSummary | None, "its spread over hosts, if a topic could be on several"]
+    skew_ratio: Annotated[float | None, "partitions of the most loaded member / target of that member; 1 is best"]
+    host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
     former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions that others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
-    rollout_in_progress: Annotated[bool, "whether its members are being replaced in a deploy, without failures"]
-    running: Annotated[RunningRebalance | None, "the running rebalance; `pending`: the members it waits for"]
-    unsettled_ms: Annotated[int | None, "when its last rebalance completed, while that rebalance has not settled"]
+    rollout_in_progress: Annotated[bool, "whether members are being replaced in a deploy, without failures"]
+    running: Annotated[RunningRebalance | None, "the running rebalance; it waits for the members in `pending`"]
+    unsettled_ms: Annotated[int | None, "when the last rebalance completed, if it has not settled yet"]
     stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[EmptyGroup | None, "since when it has been empty, if it had members; not for `empty_groups_allow`"]
-    lag: Annotated[LagSummary | None, "its lag at the last measurement, if the group is in `lag_groups`"]
-    rebalances: Annotated[int, "completed since this process first saw the group"]
-    aborted: Annotated[int, "rebalances that began but never completed, since then"]
+    empty: Annotated[EmptyGroup | None, "since when it is Empty, if it had members; not for `empty_groups_allow`"]
+    lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
+    rebalances: Annotated[int, "rebalances that completed since this process first saw the group"]
+    aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
-    recent_ms: Annotated[tuple[int, ...], "when it and the rebalances in the 15 minutes before completed; at most 64"]
+    recent_ms: Annotated[
+        tuple[int, ...], "when the last rebalance completed, and those in the 15 minutes before; at most 64"
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +148,25 @@ class GroupList:
     now_ms: Annotated[int, "the agent's clock"]
     total: Annotated[int, "number of matching groups; `groups` may contain fewer"]
     offset: Annotated[int, "number of skipped groups"]
-    groups: Annotated[tuple[GroupSummary, ...], "at most `limit` of them"]
+    groups: Annotated[tuple[GroupSummary, ...], "at most `limit` groups"]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
     """One member and its partitions."""
 
-    member_id: Annotated[str, "the coordinator's name for it"]
+    member_id: Annotated[str, "the member id that the coordinator assigned"]
     instance_id: Annotated[str | None, "`group.instance.id` of a static member"]
     client_id: Annotated[str, "the client's own name"]
     host: Annotated[str, "its address"]
-    assigned: Annotated[TopicPartitions | None, "its partitions by topic, as ranges such as `0-4,7`"]
+    assigned: Annotated[TopicPartitions | None, "the member's partitions by topic, as ranges such as `0-4,7`"]
     partitions: Annotated[int | None, "number of these partitions"]
-    target: Annotated[float | None, "number of partitions that its strategy promises"]
+    target: Annotated[float | None, "number of partitions that the strategy promises the member"]
     where: Annotated[Workload | None, "pod, node, workload and image, if the member reports them"]
     occupant: Annotated[
         SeatOccupant | None,
-        "the consumer that now has its seat, if a gateway handed it over; `client_id` and `host` remain those of the "
-        "seat's first consumer, as the coordinator has them",
+        "the consumer that now has the member's seat, if a gateway handed it over; `client_id` and `host` remain "
+        "those of the seat's first consumer, as the coordinator has them",
     ]
 
 
@@ -181,8 +183,8 @@ class GroupCounters:
     assigned: Annotated[int, "assigned partitions"]
     lost: Annotated[int, "partitions of members that certainly failed"]
     moved: Annotated[int, "partitions that changed owner"]
-    moved_excess: Annotated[int, "of these, the moves that the balance did not require"]
-    polled_changes: Annotated[int, "changes between two polls, if the observer has only polls"]
+    moved_excess: Annotated[int, "moves that the balance did not require, included in `moved`"]
+    polled_changes: Annotated[int, "changes between two polls, if the observer only polls the group"]
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
@@ -196,25 +198,23 @@ class GroupDetail:
 
     now_ms: Annotated[int, "the agent's clock"]
     summary: Annotated[GroupSummary, "its entry in the list"]
-    first_seen_ms: Annotated[int, "start of its counters"]
-    leader_member_id: Annotated[str | None, "member that computed the assignment; none where the coordinator does"]
+    first_seen_ms: Annotated[int, "start of the group's counters"]
+    leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
     members: Annotated[tuple[GroupMember, ...], "by member id"]
     static_members: Annotated[int, "members with an instance id"]
     imbalance: Annotated[int | None, "highest number of partitions above a member's target; 0 is best"]
     lag_skew_ratio: Annotated[float | None, "skew by lag, if the group is in `lag_groups`"]
     rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
-    topic_lags: Annotated[
-        tuple[TopicLag, ...] | None, "its lag by topic, the most offsets first, if the group is in `lag_groups`"
-    ]
+    topic_lags: Annotated[tuple[TopicLag, ...] | None, "lag by topic, highest first, if the group is in `lag_groups`"]
     copartition_breaks: Annotated[
-        int | None, "partition numbers with different owners, if the group is in `copartitioned`"
+        int | None, "partition numbers whose owner is not the same in all topics, if the group is in `copartitioned`"
     ]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_assignor_wait_seconds: Annotated[float | None, "longest time that the assignment was out of date"]
+    last_assignor_wait_seconds: Annotated[float | None, "longest time with an assignment older than the epoch"]
     last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
@@ -223,27 +223,27 @@ class GroupDetail:
 
 @dataclass(frozen=True, slots=True)
 class SlowestMember:
-    """The member that the others waited for."""
+    """The member that the other members waited for."""
 
     client_id: Annotated[str, "its own name"]
     host: Annotated[str, "its address"]
-    member_id: Annotated[str | None, "the coordinator's name for it"]
-    seconds: Annotated[float | None, "how long they waited at most"]
-    lower_seconds: Annotated[float | None, "how long they waited at least"]
+    member_id: Annotated[str | None, "the member id that the coordinator assigned"]
+    seconds: Annotated[float | None, "longest possible wait"]
+    lower_seconds: Annotated[float | None, "shortest possible wait"]
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationStep:
     """One generation of a rebalance."""
 
-    event_id: Annotated[str, "id of its event"]
+    event_id: Annotated[str, "id of the generation's event"]
     generation: Annotated[int, "the generation's number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "the most serious of its causes"]
-    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
-    join_seconds: Annotated[float | None, "length of its join phase"]
-    sync_seconds: Annotated[float | None, "length of its sync phase"]
-    assignor_wait_seconds: Annotated[float | None, "time that the coordinator's assignment was out of date"]
+    trigger: Annotated[Trigger, "the most serious cause"]
+    moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
+    join_seconds: Annotated[float | None, "length of the join phase"]
+    sync_seconds: Annotated[float | None, "length of the sync phase"]
+    assignor_wait_seconds: Annotated[float | None, "time for which the assignment was older than the group's epoch"]
     reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
 
 
@@ -252,29 +252,29 @@ class Rebalance:
     """One rebalance: one generation, or several if the assignor needs follow-ups."""
 
     id: Annotated[str, "`event_id` of the event that closed it"]
-    kind: Annotated[RebalanceKind, "an aborted rebalance has only the fields up to `previous_generation`"]
-    timestamp_ms: Annotated[int, "when the coordinator closed it; for an aborted one, the time of the next record"]
-    generation: Annotated[int, "its last generation; for an aborted one, the last missing generation"]
+    kind: Annotated[RebalanceKind, "a rebalance that is `aborted` has only the fields up to `previous_generation`"]
+    timestamp_ms: Annotated[int, "when the coordinator closed it; if `kind` is `aborted`, the time of the next record"]
+    generation: Annotated[int, "the last generation; if `kind` is `aborted`, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator began to ask the members to rejoin"]
-    trigger: Annotated[Trigger | None, "the most serious of its causes"]
+    trigger: Annotated[Trigger | None, "the most serious cause"]
     causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first, not in chronological order"]
-    stall: Annotated[Stall | None, "its stall"]
+    stall: Annotated[Stall | None, "the stall of the rebalance"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
-    leader_member_id: Annotated[str | None, "member that computed the assignment; none where the coordinator does"]
-    members: Annotated[int, "members afterwards"]
-    moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
+    leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
+    members: Annotated[int, "number of members after the rebalance"]
+    moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
     needed: Annotated[int | None, "the fewest moves that the balance required"]
-    revoked: Annotated[int | None, "revoked partitions, if the generation before is known"]
+    revoked: Annotated[int | None, "revoked partitions, if the previous generation is known"]
     assigned: Annotated[int, "assigned partitions"]
     lost: Annotated[int | None, "partitions of failed members, if it is known how all members departed"]
     lost_min: Annotated[int | None, "partitions of members that certainly failed"]
-    unassigned: Annotated[int, "partitions without an owner afterwards"]
+    unassigned: Annotated[int, "partitions without an owner after the rebalance"]
     noop: Annotated[bool, "whether the assignment did not change"]
-    slowest: Annotated[SlowestMember | None, "the member that delayed the others"]
+    slowest: Annotated[SlowestMember | None, "the member that delayed the other members"]
     revision: Annotated[int, "number of updates with better evidence"]
-    generations: Annotated[tuple[GenerationStep, ...], "its generations in order"]
+    generations: Annotated[tuple[GenerationStep, ...], "the generations of the rebalance, in order"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class RebalanceList:
 
     group: Annotated[str, "the group's id"]
     rebalances: Annotated[tuple[Rebalance, ...], "newest first"]
-    rollouts: Annotated[tuple[Event, ...], "deploys that some of them belong to, newest first"]
+    rollouts: Annotated[tuple[Event, ...], "deploys that caused some of these rebalances, newest first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +292,9 @@ class RebalanceDetail:
 
     group: Annotated[str, "the group's id"]
     rebalance: Annotated[Rebalance, "its entry in the list"]
-    events: Annotated[tuple[Event, ...], "its events in order, as in the topic `rebalance-events`"]
+    events: Annotated[tuple[Event, ...], "the events of the rebalance in order, as in the topic `rebalance-events`"]
     reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first"]
     before: Annotated[
         tuple[Event, ...],
-        "the generation before it, if that is from before the agent's start and was therefore not published",
+        "the previous generation, if it is from before the agent's start and was therefore not published",
     ] = ()

@@ -140,8 +140,8 @@ EVENTS_PUBLISHED = agent_row(
     "events_published_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Delivered events: acknowledged by Kafka, written to the file, accepted by the webhook; "
-    "otlp: accepted as spans by the collector.",
+    "Delivered events: acknowledged by Kafka, written to the file, accepted by the webhook; otlp: accepted by the "
+    "collector, as spans.",
     "events",
     _KINDS | {"sink": _SINKS},
 )
@@ -149,8 +149,9 @@ EVENTS_DROPPED = agent_row(
     "events_dropped_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Lost events. member: in a consumer's full queue, as the consumer reports; agent: while the agent waited for the "
-    "cluster to respond; other sinks: while they were sent to that sink.",
+    "Lost events, by the place of the loss. member: a consumer's queue was full, as the consumer reports; agent: the "
+    "agent's queue was full while the cluster did not respond; the name of a sink: the events were lost on the way to "
+    "that sink.",
     "events",
     {"where": ("member", "agent", *_SINKS)},
 )
@@ -229,7 +230,7 @@ UNKNOWN_TAGS = agent_row(
     "unknown_tagged_fields_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Skipped unknown tagged fields; the rest of their records is used.",
+    "Skipped tagged fields that the agent does not know; the other fields of these records are used.",
     "fields",
 )
 TAIL_LAG = agent_row(
@@ -243,8 +244,8 @@ OVER_BUDGET = agent_row(
     "over_budget_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records of groups that exceed their share of work, or of new groups beyond max_state_bytes: read later, skipped, "
-    "or shown without reporting their rebalance.",
+    "Records of groups that cause more work than their share, or of new groups beyond max_state_bytes. waited: "
+    "processed later; skipped: not processed; unreported: the group is shown, but its rebalances are not reported.",
     "records",
     {"outcome": ("waited", "skipped", "unreported")},
 )
@@ -260,15 +261,15 @@ OBSERVATION_AGE = agent_row(
     "observation_age_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "How long the oldest record or poll has waited to be processed; groups are shown this late.",
+    "How long the oldest record or poll has waited to be processed: the delay of all groups' data.",
     "seconds",
 )
 OFFSETS_MAX_BYTES = agent_row(
     "offsets_message_max_bytes",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "max.message.bytes of the offsets topic, the bound of kafka_rebalance_group_metadata_bytes; absent without "
-    "DescribeConfigs on the topic.",
+    "max.message.bytes of the offsets topic, which limits kafka_rebalance_group_metadata_bytes; absent if the "
+    "observer has no permission DescribeConfigs on the topic.",
     "bytes",
 )
 LOADS_LEFT_OUT = agent_row(
@@ -310,7 +311,8 @@ LAST_SNAPSHOT = agent_row(
     "last_snapshot_timestamp_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Unix time of the last acknowledged snapshot of a partition; before the first one, when the first became due.",
+    "Unix time of the last acknowledged snapshot of a partition. Before the first snapshot, this is the time at which "
+    "the first snapshot became due.",
     "seconds",
 )
 SNAPSHOT_PROBLEMS = agent_row(

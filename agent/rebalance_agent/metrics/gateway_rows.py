@@ -145,11 +145,11 @@ GATEWAY_OUTCOMES = agent_row(
     "gateway_group_frames_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "JoinGroup and SyncGroup of groups with a rule, by result. offered: the strategy was inserted before the "
-    "client's own assignors; misfit, foreign: it was not, because it does not match the client; chosen, not_chosen: "
-    "the generation uses the strategy, or an assignor that all members offer; assigned: the leader's assignment was "
-    "replaced; assign_failed, assign_late: it was not replaced; sent_back: the client has to rejoin; failed: the "
-    "client's bytes were forwarded unchanged.",
+    "JoinGroup and SyncGroup of groups with a rule, by result. offered: the strategy was inserted before the client's "
+    "own assignors; misfit, foreign: the strategy was not inserted, because it does not match the client; chosen: the "
+    "generation uses the strategy; not_chosen: the generation uses another assignor, which all members offer; "
+    "assigned: the leader's assignment was replaced; assign_failed, assign_late: the leader's assignment was not "
+    "replaced; sent_back: the client has to rejoin; failed: the client's bytes were forwarded unchanged.",
     "frames",
     {
         "outcome": (
@@ -174,8 +174,8 @@ GATEWAY_PUSHES = agent_row(
     "gateway_telemetry_pushes_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Pushes of client telemetry (gateway_telemetry) by result. accepted; invalid: not OTLP, and the client stops "
-    "pushing; throttled: too early, or too many clients; too_large: more bytes or fields than allowed; "
+    "Pushes of client telemetry (gateway_telemetry) by result. accepted: used; invalid: not OTLP, and the client "
+    "stops pushing; throttled: too early, or too many clients; too_large: more bytes or fields than allowed; "
     "unknown_subscription: the settings have changed, and the client asks for them; unsupported_compression: neither "
     "gzip nor none.",
     "pushes",
@@ -203,8 +203,8 @@ GATEWAY_PUSH_ENDS = agent_row(
     "gateway_telemetry_ends_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Clients that pushed telemetry and stopped. terminated: they closed, and their last push was marked as the last; "
-    "silent: they have not pushed for three intervals, for example after a crash.",
+    "Clients that pushed telemetry and stopped. terminated: the client closed, and marked its last push as the last; "
+    "silent: the client has not pushed for three intervals, for example after a crash.",
     "clients",
     {"end": PUSH_ENDS},
 )
@@ -236,9 +236,10 @@ GATEWAY_SEATS_SPARED = agent_row(
     "gateway_seats_rebalances_spared_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Rebalances that did not happen because a consumer took the seat of its predecessor, or newcomers joined together, "
-    "or, in mode 'observe', would not have happened. A lower bound: one for each handover, in mode 'on' for each that "
-    "was right, and one for each newcomer that would have joined after the rebalance of the one before it.",
+    "Rebalances that did not happen (mode 'on') or would not have happened (mode 'observe'), because a consumer took "
+    "the seat of its predecessor, or newcomers joined together. A lower bound: one rebalance for each handover (in "
+    "mode 'on': for each right handover), and one for each newcomer that would have joined after the previous "
+    "newcomer's rebalance.",
     "rebalances",
     {"mode": SEAT_MODES},
 )
@@ -263,7 +264,7 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time that newcomers waited, or, in mode 'observe', would have waited, for the next multiple of "
+    "Time that newcomers waited (mode 'on') or would have waited (mode 'observe') for the next multiple of "
     "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
     "seconds",
     {"mode": SEAT_MODES},

@@ -78,7 +78,8 @@ IDLE_MEMBERS = gauge(
 COMPLETED = labelled(
     "kafka_rebalance_completed_total",
     MetricType.COUNTER,
-    "Completed rebalances by their most serious cause. A cooperative rebalance with its follow-ups counts once.",
+    "Completed rebalances, by trigger: the most serious cause of the rebalance. A cooperative rebalance with its "
+    "follow-ups counts once.",
     {"trigger": tuple(Trigger)},
     "rebalances",
     samples=values.completed,
@@ -110,7 +111,7 @@ POLLED_CHANGES = GroupMetric(
     "rebalance_agent_polled_changes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Changes between polls of a group whose records the observer has no permission to read; there may be more "
+    "Changes between polls, for groups whose records the observer has no permission to read. There may have been more "
     "rebalances than changes.",
     GROUP_LABEL,
     # The changes between two polls are the only count that polls give.
@@ -130,7 +131,7 @@ STALL = labelled(
 STALL_UPPER = labelled(
     "kafka_rebalance_stall_upper_seconds",
     MetricType.HISTOGRAM,
-    "Upper bound of the longest stall in each rebalance; without rebalances whose upper bound is unknown.",
+    "Upper bound of the longest stall in each rebalance. Rebalances whose upper bound is unknown are not counted.",
     {},
     "seconds",
     samples=lambda group: () if polled(group.view) else (((), group.view.counters.upper_stalls),),
@@ -146,7 +147,7 @@ LAST_JOIN = gauge(
 )
 LAST_SYNC = gauge(
     "last_sync_seconds",
-    "Sync phase of the last rebalance: the leader's assign() and its network time. Classic groups only.",
+    "Sync phase of the last rebalance: the leader's assign() and the network time. Classic groups only.",
     "seconds",
     value=lambda view: view.last_sync_seconds,
     series=_classic,
@@ -174,7 +175,7 @@ LAST_COMPLETED = gauge(
 IN_PROGRESS = running(
     "kafka_rebalance_in_progress_seconds",
     MetricType.GAUGE,
-    "Age of the running rebalance; 0 if none runs.",
+    "Age of the running rebalance; 0 if no rebalance is running.",
     "seconds",
     running=values.in_progress,
 )
@@ -188,9 +189,9 @@ GROUP_STALLED_SECONDS = GroupMetric(
     "kafka_rebalance_group_stalled_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Time that a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
-    "lasted as long as the limit of this severity (default: 30 s, 90 s). A stall is added when it reaches the limit, "
-    "and grows while it lasts. The setting stall_limits has the share and the limits.",
+    "Time for which at least a share of the group's partitions (default: half) was stalled (lower bound). Only stalls "
+    "that reached the limit of this severity count (default: warning 30 s, critical 90 s): a stall is added when it "
+    "reaches the limit, and then grows while it lasts. The setting stall_limits contains the share and the limits.",
     (*GROUP_LABEL, "limit"),
     "seconds",
     {"limit": tuple(Limit)},
@@ -223,7 +224,8 @@ PARTITIONS = gauge(
 )
 UNASSIGNED = gauge(
     "partitions_unassigned",
-    "Partitions of the subscribed topics without an owner; in an Empty group those of its last members' topics.",
+    "Partitions of the subscribed topics without an owner. For an Empty group, these are the topics of its last "
+    "members.",
     "partitions",
     value=lambda view: view.unassigned,
 )
@@ -232,7 +234,8 @@ UNOWNED_SECONDS = GroupMetric(
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
     "Seconds that partitions had no owner while no rebalance ran, summed over partitions. empty: the group had no "
-    "members; unassigned: its assignment left them out. Not in kafka_rebalance_stalled_partition_seconds_total.",
+    "members; unassigned: the assignment left the partitions out. This time is not in "
+    "kafka_rebalance_stalled_partition_seconds_total.",
     (*GROUP_LABEL, "reason"),
     "partition-seconds",
     {"reason": tuple(UnownedReason)},
@@ -242,14 +245,14 @@ UNOWNED_SECONDS = GroupMetric(
 EMPTY_SECONDS = running(
     "kafka_rebalance_group_empty_seconds",
     MetricType.GAUGE,
-    "Time since the last member departed; 0 while the group has members. Absent for groups that never had one, and for "
-    "those of empty_groups_allow.",
+    "Time since the last member departed; 0 while the group has members. Absent for groups that never had a member, "
+    "and for groups in empty_groups_allow.",
     "seconds",
     running=values.empty_seconds,
 )
 REVOKED = counter(
     "partitions_revoked",
-    "Partitions that were taken from members, except those of members that certainly failed.",
+    "Partitions that were taken from members, except partitions of members that certainly failed.",
     "partitions",
     value=lambda counters: counters.revoked,
 )
@@ -261,23 +264,24 @@ ASSIGNED = counter(
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that certainly failed, by their reports or commits. Members without such evidence "
+    "Partitions of members that certainly failed, according to reports or commits. Members without such evidence "
     "(member_gone) are not counted.",
     "partitions",
     value=lambda counters: counters.lost,
 )
 EXPELLED = counter(
     "members_expelled",
-    "Members that were removed because they revoked their partitions or joined too late for a rebalance, by reports, "
-    "commits, or the coordinator's records. kafka_rebalance_slowest_member_seconds names them.",
+    "Members that the coordinator removed because they revoked their partitions or joined too late for a rebalance, "
+    "according to reports, commits, or the coordinator's records. kafka_rebalance_slowest_member_seconds names these "
+    "members.",
     "members",
     value=lambda counters: counters.expelled,
 )
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
-    "Seconds during which a member that the coordinator had removed still held partitions that others owned (lower "
-    "bound), summed over partitions; counted when the member reports that it gave them up. Absent until members "
-    "report.",
+    "Seconds during which a member that the coordinator had removed still held partitions that other members owned "
+    "(lower bound), summed over partitions; counted when the removed member reports that it gave them up. Absent "
+    "until members report.",
     "partition-seconds",
     value=lambda counters: counters.doubly_owned_partition_seconds,
     series=_on_request,
@@ -294,9 +298,9 @@ MOVED_EXCESS = counter(
 SKEW = labelled(
     "kafka_rebalance_assignment_skew_ratio",
     MetricType.GAUGE,
-    "Highest load of a member / best possible load; 1 is best. partitions (tasks of Kafka Streams): the load that the "
-    "strategy promises; lag (records behind), rate (records/s produced): a lower bound for every assignment, only for "
-    "groups in lag_groups.",
+    "Highest load of a member / reference load; 1 is best. For weight partitions (in Kafka Streams: tasks), the "
+    "reference is the load that the strategy promises. For lag (records behind) and rate (records/s produced), it is "
+    "a lower bound for every assignment, and only groups in lag_groups have these values.",
     {"weight": ("partitions", "lag", "rate")},
     "ratio",
     samples=values.skews,
@@ -311,7 +315,7 @@ IMBALANCE = gauge(
 TOPIC_SPREAD = labelled(
     "kafka_rebalance_topic_spread_ratio",
     MetricType.GAUGE,
-    "Owners of the topic / possible owners; only the lowest values of a group, and only below 1.",
+    "Owners of the topic / possible owners. Only the lowest values of a group are exported, and only values below 1.",
     ("topic",),
     "ratio",
     samples=values.worst_topics,
@@ -326,8 +330,8 @@ HOST_SPREAD = gauge(
 )
 TOPICS_ON_ONE_HOST = gauge(
     "topics_on_one_host_ratio",
-    "Share of topics that are entirely on one host although several hosts could own them; 0 where a random "
-    "distribution could explain it.",
+    "Share of topics that are entirely on one host although several hosts could own them; 0 if a random distribution "
+    "could also have this result.",
     "ratio",
     value=lambda view: view.host_spread.clustered_ratio if view.host_spread else None,
 )
@@ -341,7 +345,7 @@ COPARTITION_BREAKS = gauge(
 OWNER_PARTITIONS = labelled(
     "kafka_rebalance_owner_partitions",
     MetricType.GAUGE,
-    "Partitions of a member; the maximum of members with equal labels.",
+    "Partitions of a member; the maximum if several members have the same labels.",
     ("client_id", "host"),
     "partitions",
     samples=lambda group: [
@@ -361,9 +365,9 @@ OWNER_MEMBERS = labelled(
 SEAT_TAKEN = labelled(
     "kafka_rebalance_seat_taken_timestamp_seconds",
     MetricType.GAUGE,
-    "Unix time at which a consumer took over a member's seat behind a gateway: client_id and host are those that the "
-    "coordinator has, occupant_client_id and occupant_host those of the consumer in the seat. The newest "
-    "max_member_series of a group.",
+    "Unix time at which a consumer took over a member's seat behind a gateway: client_id and host identify the member "
+    "that the coordinator shows, occupant_client_id and occupant_host the consumer that now has the seat. Only the "
+    "newest max_member_series takeovers of a group are exported.",
     ("client_id", "host", "occupant_client_id", "occupant_host"),
     "seconds",
     samples=values.seats_taken,
@@ -391,21 +395,21 @@ TOPIC_PARTITIONS = labelled(
 ROLLOUT = gauge(
     "rollout_in_progress",
     "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
-    "last replacement; otherwise, and as soon as something fails, 0.",
+    "last replacement; 0 otherwise, and as soon as something fails.",
     value=lambda view: None if polled(view) else int(view.rollout_in_progress),
 )
 FLAPPING = gauge(
     "flapping_members",
-    "Members that leave and return repeatedly, more often than most others of the group.",
+    "Members that leave and return repeatedly, more often than most other members of the group.",
     "members",
     value=lambda view: None if polled(view) else len(view.flapping),
 )
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the others certainly waited for this member in the last rebalance in which it was the slowest, even if "
-    "it was removed for that; shown for an hour. At most five members: that of the last rebalance, and those with the "
-    "longest waits before.",
+    "How long the other members certainly waited for this member in the last rebalance in which it was the slowest, "
+    "even if the coordinator removed it for that; shown for an hour. At most five members: the slowest member of the "
+    "last rebalance, and the members with the longest waits in earlier rebalances.",
     "seconds",
     _OWNER,
     running=values.slowest,
@@ -414,10 +418,10 @@ SLOWEST_MEMBER = running(
 DEPARTURES = running(
     "kafka_rebalance_departures",
     MetricType.GAUGE,
-    "How often this member departed, at most 15 minutes apart; shown until an hour after the last time. Only for "
-    "members that failed or were expelled (by reports, commits, or the coordinator's records), or departed at least "
-    "three times; how: in which way the last time. At most five members: those that failed, and those that departed "
-    "most often.",
+    "How often this member departed, at most 15 minutes apart; shown for an hour after the last departure. Only for "
+    "members that failed or were expelled (according to reports, commits, or the coordinator's records), or that "
+    "departed at least three times. how: the kind of the last departure. At most five members: members that failed, "
+    "and members that departed most often.",
     "departures",
     (*_OWNER, "how"),
     {"how": ("left", "failed", "expelled", "unknown")},

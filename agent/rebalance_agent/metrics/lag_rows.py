@@ -39,13 +39,13 @@ GROUP_LAG_SECONDS = _row(
 )
 STUCK_SECONDS = _row(
     "stuck_partition_seconds",
-    "Longest time that the committed offset of a partition with an owner has not moved although records were appended; "
-    "0 where all move.",
+    "Longest time that the committed offset of a partition with an owner has not moved although records were "
+    "appended; 0 if all offsets move.",
     "seconds",
 )
 CATCHING_UP = _row(
     "catching_up_partitions",
-    "Partitions that changed owner, and still have uncommitted records from before the new owner was seen.",
+    "Partitions that changed owner, and still have uncommitted records from before the observer saw the new owner.",
     "partitions",
 )
 CATCH_UP_SECONDS = _row(

@@ -49,8 +49,8 @@ CLIENT_INFO = Metric(
 CLIENT_POLL_LIMIT = _row(
     "poll_limit_seconds",
     MetricType.GAUGE,
-    "Rebalance timeout that a member sent when it joined: max.poll.interval.ms, after which it leaves its group if it "
-    "has not called poll().",
+    "Rebalance timeout that a member sent when it joined: its max.poll.interval.ms. A member that does not call "
+    "poll() for this time leaves its group.",
     "seconds",
 )
 CLIENT_REBALANCE = _row(
@@ -91,7 +91,7 @@ CLIENT_LAST_POLL = _row(
 CLIENT_IDLE = _row(
     "poll_idle_ratio",
     MetricType.GAUGE,
-    "Share of its time that the consumer's thread spends in poll(): 0 if it only processes, 1 if it only waits.",
+    "Share of time that the consumer's thread spends in poll(): 0 if the thread only processes, 1 if it only waits.",
     "ratio",
 )
 CLIENT_COMMIT = _row("commit_seconds", MetricType.GAUGE, "Duration of offset commits.", "seconds", _STATS)

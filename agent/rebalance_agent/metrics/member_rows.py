@@ -61,7 +61,7 @@ CALLBACK_SECONDS = Metric(
 STALL = _row(
     "stall_seconds",
     MetricType.HISTOGRAM,
-    "From the start of a member's revoked or lost callback to the end of its next assigned callback.",
+    "Time from the start of a member's revoked or lost callback to the end of the member's next assigned callback.",
     "seconds",
     ("consumergroup",),
     STALL_BUCKETS,
@@ -77,7 +77,7 @@ JOIN = _row(
 SYNC = _row(
     "sync_seconds",
     MetricType.HISTOGRAM,
-    "From the response to JoinGroup to that to SyncGroup in a member: the leader's assign() and its network time.",
+    "A member's time between the responses to JoinGroup and SyncGroup: the leader's assign() and the network time.",
     "seconds",
     ("consumergroup",),
     SYNC_BUCKETS,
@@ -85,8 +85,8 @@ SYNC = _row(
 STOP = _row(
     "stop_seconds",
     MetricType.HISTOGRAM,
-    "From the response that notifies a member of the rebalance to its JoinGroup: how long it took to stop, as seen by "
-    "a gateway.",
+    "Time from the response that notifies a member of the rebalance to the member's JoinGroup, measured by a gateway: "
+    "how long the member took to stop.",
     "seconds",
     ("consumergroup",),
     JOIN_BUCKETS,
@@ -109,7 +109,8 @@ ASSIGN_FAILURES = _row(
 USER_DATA_ERRORS = _row(
     "user_data_errors_total",
     MetricType.COUNTER,
-    "Members whose user data could not be decoded or encoded, or was missing under failover, in each assign() call.",
+    "Members whose user data could not be decoded or encoded, or was missing under failover. A member counts in each "
+    "assign() call.",
     "members",
     ("consumergroup", "assignor"),
 )

@@ -31,12 +31,13 @@ JOIN = _row("join", "Join phases of all groups' rebalances, as in kafka_rebalanc
 SYNC = _row("sync", "Sync phases of all groups' rebalances, as in kafka_rebalance_last_sync_seconds.", SYNC_BUCKETS)
 ASSIGNOR_WAIT = _row(
     "assignor_wait",
-    "Rebalances of all groups whose coordinator assigns, as in kafka_rebalance_last_assignor_wait_seconds.",
+    "Waits for the coordinator's assignment in all groups' rebalances, as in "
+    "kafka_rebalance_last_assignor_wait_seconds.",
     JOIN_BUCKETS,
 )
 RECONCILE = _row(
     "reconcile",
-    "Rebalances of all groups whose coordinator assigns, as in kafka_rebalance_last_reconcile_seconds.",
+    "Reconcile phases of all groups' rebalances, as in kafka_rebalance_last_reconcile_seconds.",
     JOIN_BUCKETS,
 )
 

@@ -28,7 +28,7 @@ _HEAD = f"""\
 `make docs` generates this page from `rebalance_agent.api`; change it there.
 
 The observer serves JSON under `/api/v1/` on the port of its metrics: the current state of every group, and its last
-rebalances. Answers come from memory and cause no request to a broker. [`watch`](watch.md) and [`explain`](explain.md)
+rebalances. Responses come from memory and cause no request to a broker. [`watch`](watch.md) and [`explain`](explain.md)
 use the API. `/api/v1/openapi.json` is its OpenAPI {OPENAPI_VERSION} description. The [glossary](glossary.md) explains
 terms such as *episode* and *bound*.
 
@@ -38,22 +38,24 @@ curl -s localhost:29308/api/v1/groups/orders | jq '.members[] | [.client_id, .wh
 curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .trigger, .stall.seconds'
 ```
 
-- Times are epoch milliseconds, durations seconds, partitions ranges such as `0-4,7`. Fields with unknown
-  values are absent. New versions may add fields, but do not remove any.
-- A group's name is one segment of the path. Percent-encode it, slashes included: `a/b` is `/api/v1/groups/a%2Fb`.
-- Errors are `{{"error": "..."}}` and contain the solution: 400 for a wrong request, 404 for an unknown path, group
-  or rebalance, 401 if the web port requires a token.
-- A query has at most {QUERY_MAX} characters, an answer at most {LIMIT_MAX} groups. A group's JSON is written when the
-  group changes, so polling thousands of groups every second is cheap.
-- The API has rebalances since the start of the process: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups}
-  groups, {_LIMITS.size_bytes >> 20} MiB in total. The group that changed longest ago is removed first, a deleted group
-  immediately. The whole history is in the topic [`rebalance-events`](events.md).
+- Times are in epoch milliseconds, and durations in seconds. Partitions are ranges such as `0-4,7`. Fields with
+  unknown values are absent. New versions may add fields, but do not remove any.
+- A group's name is one segment of the path. Percent-encode the name, including slashes: `a/b` is
+  `/api/v1/groups/a%2Fb`.
+- Errors are `{{"error": "..."}}`, and the text contains the solution. The status is 400 for a wrong request, 404
+  for an unknown path, group or rebalance, and 401 if the web port requires a token.
+- A query has at most {QUERY_MAX} characters, and a response at most {LIMIT_MAX} groups. The agent writes a group's
+  JSON only when the group changes, so polling thousands of groups every second is cheap.
+- The API has the rebalances since the start of the process: at most {_LIMITS.rebalances} of each group, of at most
+  {_LIMITS.groups} groups, {_LIMITS.size_bytes >> 20} MiB in total. Above these limits, the rebalances of the group
+  that changed longest ago are removed first. Those of a deleted group are removed immediately. The complete history
+  is in the topic [`rebalance-events`](events.md).
 """
 
 
 def api_page() -> str:
     """The page as Markdown: paths, parameters, then a table for each shape."""
-    parts = [_HEAD, "## Paths\n", _table(("path", "answer", "meaning"), _paths())]
+    parts = [_HEAD, "## Paths\n", _table(("path", "response", "meaning"), _paths())]
     parts += [
         f"## Parameters of `{GROUPS.path}`\n",
         _table(("name", "value", "meaning"), map(_parameter, GROUPS.parameters)),

@@ -26,10 +26,9 @@ topic (`source="admin"`), only metrics that polls can provide exist.
 ## Sidecar: reports of consumers
 
 Data from the events that consumers send to their sidecar, or export
-[themselves](instrument-a-consumer.md#without-a-sidecar). Aggregate with `sum`. Counters and histograms are 0 in the
-first scrape that has them, and have their real values from the next scrape on: `increase()` does
-not see a series that first appears with a value. If several Prometheus servers scrape a sidecar, only one of them gets
-that 0.
+[themselves](instrument-a-consumer.md#without-a-sidecar). Aggregate with `sum`. A counter or histogram is 0 in the first
+scrape that contains it, and has its real value from the next scrape on, because `increase()` does not count the first
+value of a new series. If several Prometheus servers scrape a sidecar, only one of them gets this 0.
 """,
     ExporterRole.GATEWAY: """\
 ## Gateway: connections and frames
@@ -55,31 +54,31 @@ _HEAD = f"""\
 
 Every role serves `/metrics` on port 29308. Labels have the same names as in kafka_exporter, so you can join its lag
 metrics without relabelling. If `cluster_name` is set, every metric also has the label `cluster`. Counters of a group
-start at 0 when the group is first observed, and disappear with the group. Those that need members' reports
+start at 0 when the group is first observed, and disappear with the group. Counters that need members' reports
 (`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
-0 in the first scrape that has them, because `increase()` does not see a series that first appears
-with a value. If several Prometheus servers scrape an observer, only one of them gets that zero. The
-[glossary](glossary.md) explains terms such as *episode* and *bound*.
+0 in the first scrape that has them, because `increase()` does not see a series that first appears with a value. If
+several Prometheus servers scrape an observer, only one of them gets that zero. The [glossary](glossary.md) explains
+terms such as *episode* and *bound*.
 
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
 Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host (members with
-equal labels share series with the maximum of their values and with their number; further pairs are folded into
-`client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if they report. If
+equal labels share two series: the maximum of their values, and the number of these members; further pairs are folded
+into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if members report. If
 `max_topic_series` is set, that many topics have two series each, and all other topics together have two more. Groups in
 `lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from the
 [pipeline](pipeline-tables.md#baselines).
 
-[Consumer lag](reference/observer.md#consumer-lag) of the groups in `lag_groups` is not included:
-{GROUP_LAG_SERIES} series per group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS})
-and for all its other topics together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per
-group.
+These numbers do not include [consumer lag](reference/observer.md#consumer-lag). Each group in `lag_groups` adds
+{GROUP_LAG_SERIES} series, two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}), and two for all its
+other topics together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} series.
 
-Names of groups, clients, hosts and assignors can have 32,767 bytes in Kafka. A label value has the whole name up to
-{NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). A longer name is shortened to its beginning, `…` and a hash
-of the whole name (32 hexadecimal digits): different names have different label values, the same in every process. The
-API and events have the whole name; the API and the page find a group by either. `rebalance_agent_names_shortened`
-counts these names. All groups together have at most `max_metrics_bytes` (default {PAGE_BYTES_MAX // 1_000_000} MB) on
-an observer's page; beyond it the largest groups have no series, and `rebalance_agent_groups_left_out` counts them.
+In Kafka, names of groups, clients, hosts and assignors can have up to 32,767 bytes. A label value has the whole name up
+to {NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). A longer name is shortened to its beginning, `…` and a
+hash of the whole name (32 hexadecimal digits): different names have different label values, the same in every process.
+The API and events contain the whole name. The API and the page find a group by its whole or its shortened name.
+`rebalance_agent_names_shortened` counts these names. All groups together have at most `max_metrics_bytes` (default
+{PAGE_BYTES_MAX // 1_000_000} MB) on an observer's `/metrics` page. Beyond this limit, the largest groups have no
+series, and `rebalance_agent_groups_left_out` counts them.
 """
 
 

@@ -20,7 +20,7 @@ def test_every_table_has_its_section():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_section_names_the_columns_of_its_table(name):
-    table = re.search(r"\| column \| what \|\n\| --- \| --- \|\n((?:\|.*\n)+)", SECTIONS[name])[1]
+    table = re.search(r"\| column \| meaning \|\n\| --- \| --- \|\n((?:\|.*\n)+)", SECTIONS[name])[1]
     named = [column for row in table.splitlines() for column in re.findall(r"`(\w+)`", row.split("|")[1])]
     assert sorted(named) == sorted(TABLES[name].schema.names)
 

@@ -32,14 +32,15 @@ input, one group:
                 "config"?: {"assignment.consumer.weight": 900}}],
    "config"?: {"assignment.redundancy": 2}}
 
-    The group's config has the settings that all members share, a member's config has its own; both override --config.
-  A member's user_data overrides its config; its owned, generation and standbys override those in its user_data.
+  The group's config has the settings of all members, and a member's config has the member's own settings. Both
+  override --config. A member's user_data overrides the member's config; owned, generation and standbys override
+  user_data.
 
 output:
   "assignment"  the partitions that each member gets in this rebalance
   "revoking"    cooperative only: the partitions that each member gets in the follow-up rebalance, after their current
                 owners have revoked them
-  "quality"     measures both together; null: not applicable
+  "quality"     of "assignment" and "revoking" together; null: not applicable
   "standbys"    the standby copies of each member
 """
 

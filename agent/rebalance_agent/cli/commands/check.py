@@ -30,9 +30,9 @@ on, each server (DNS, TCP, TLS, login), each broker by its advertised address, a
 also checks the ports, and whether the rules can apply to the current groups. It changes nothing: it creates no topic,
 writes no record and joins no group.
 
-For each missing permission it shows what the agent cannot do without it, and the command that grants it. Run it where
-the agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script it contacts
-no broker, and prints a script that grants all permissions of the role at once.
+For each missing permission, it shows what the agent cannot do, and the command that grants the permission. Run `check`
+where the agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script, it
+contacts no broker and prints a script that grants all permissions of the role at once.
 """
 
 EXAMPLES = """\
@@ -81,7 +81,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--principal",
         metavar="TYPE:NAME",
-        help="the agent's principal, such as User:CN=agent; for --acl-script, if only the brokers know it",
+        help="the agent's principal, such as User:CN=agent; needed with --acl-script if only the brokers know the "
+        "principal",
     )
     parser.set_defaults(run=run, parser=parser)
 

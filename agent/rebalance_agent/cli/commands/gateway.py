@@ -45,8 +45,8 @@ examples:
 
 TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients connect
 without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in to the brokers through the gateway with
-their own credentials; sasl.* are only for publishing events. If the gateway has no login of its own, set
---events-topic '' and security.protocol to SSL or PLAINTEXT.
+their own credentials; the gateway's sasl.* properties are only for publishing events. If the gateway has no login of
+its own, set --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
 After SIGTERM or Ctrl-C it continues to serve until its clients have disconnected, for at most gateway_drain_seconds; a
 second signal ends it at once.

@@ -27,7 +27,8 @@ __all__ = ["add_parser", "run"]
 DESCRIPTION = """\
 Shows whether a group can migrate from the classic protocol to the consumer protocol (KIP-848) while it runs: what
 blocks the migration, with the exact setting to change, what is different afterwards, and what the brokers would have
-assigned in its recorded rebalances. With --watch it follows the migration, member by member: go, wait or no-go.
+assigned in its recorded rebalances. With --watch, it follows the migration member by member, and prints whether to go
+on, wait or stop.
 
 It changes nothing: it joins no group and sets no setting. Start the new members yourself.
 """
@@ -36,7 +37,7 @@ EPILOG = """\
 kinds of findings:
   blocks   the broker rejects the first new member while the group has members
   changes  the migration works, but something is different afterwards
-  unknown  this command cannot see whether the requirement is met
+  unknown  this command cannot test whether the requirement is met
 
 examples:
   rebalance-agent migrate orders --bootstrap-servers localhost:9092
@@ -57,7 +58,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = add_command(subparsers, "migrate", text, DESCRIPTION, EPILOG)
     parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
-        "--assignor", metavar="NAME", help="group.remote.assignor of the new members (default: the brokers' first one)"
+        "--assignor",
+        metavar="NAME",
+        help="group.remote.assignor of the new members (default: the brokers' first assignor)",
     )
     parser.add_argument(
         "--pattern",

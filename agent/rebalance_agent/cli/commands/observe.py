@@ -16,7 +16,8 @@ Watches the consumer groups of one Kafka cluster and exports the cost of their r
 It tails __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups), asks the brokers
 every 200 ms which groups are rebalancing, and reads the sidecars' reports about their members. It serves /metrics,
 publishes one event per generation to the topic rebalance-events, and logs one line per rebalance. It creates that
-topic, and rebalance-agent-state for its snapshots; with --read-only it creates no topic and writes no record.
+topic, and the topic rebalance-agent-state for its snapshots; with --read-only, it creates no topic and writes no
+record.
 """
 
 EXAMPLES = """\

@@ -17,8 +17,9 @@ DESCRIPTION = """\
 Runs beside consumers and receives their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
 
 It exports each consumer's own measurements on /metrics, and publishes the events to the topic rebalance-events, from
-which the observer gets exact stalls instead of bounds. Without bootstrap servers it only exports. It reads the pod's
-name, node, workload and image from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
+which the observer gets exact stalls instead of bounds. Without bootstrap servers, it only exports metrics. It reads the
+pod's name, node, workload and image from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD,
+IMAGE.
 
 With any setting of the gateway (--gateway-...) it is also a gateway: see `rebalance-agent gateway --help`.
 """
@@ -36,7 +37,7 @@ sidecar` tests them, and prints the commands that grant missing permissions.
 
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. --stay is for a pod whose other
-containers wait for the sidecar: if it cannot start, it waits for a signal, and then exits with code 2.
+containers wait for the sidecar: if the sidecar cannot start, it waits for a signal, and then exits with code 2.
 """
 
 CANNOT_BEGIN = 2

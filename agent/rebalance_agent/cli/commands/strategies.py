@@ -19,7 +19,8 @@ COLUMNS = ("name", "protocol", "promise", "package", "problem")
 
 DESCRIPTION = """\
 Lists the assignors by their protocol names, with their guarantees and settings. Assignors of other packages are
-included; if one cannot be used, the list has the reason. `rebalance-agent assign` tries one on a group.
+included; if an assignor cannot be used, the list shows the reason. `rebalance-agent assign` applies an assignor to a
+group.
 """
 
 EPILOG = """\
@@ -41,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", metavar="NAME", nargs="*", help="only these (default: all)")
+    parser.add_argument("name", metavar="NAME", nargs="*", help="show only these assignors (default: all)")
     add_output_flag(parser, "text", csv_rows="assignor", json_help="short for --output json")
     parser.set_defaults(run=run)
 

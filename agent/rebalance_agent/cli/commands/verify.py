@@ -18,11 +18,11 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Reads __consumer_offsets, the coordinators' own log, and compares every published event with it: each generation,
-aborted generation and deletion has exactly one event, members, assignments and moves are the same, and stalls agree
-with the records. With --tables it checks the pipeline's tables instead: each generation has exactly one row, members
-and moves agree with the records, and hours are the sums of these rows. With --lifetime it also compares an observer's
-counters with the sums of the events that it published.
+Reads __consumer_offsets, the coordinators' own log, and compares every published event with it. Each generation,
+aborted generation and deletion must have exactly one event, with the same members, assignments and moves, and with
+stalls that agree with the records. With --tables, it checks the pipeline's tables instead: each generation must have
+exactly one row, members and moves must agree with the records, and hours must be the sums of these rows. With
+--lifetime, it also compares an observer's counters with the sums of the events that it published.
 
 Except for reading records and events, it shares no code with the observer. It only reads, and joins no group.
 """
@@ -36,9 +36,9 @@ examples:
   rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
   rebalance-agent verify --records offsets.ndjson.gz --events events.ndjson
 
-Rebalances before --since need no event; the default is the time of the first remaining event. Where records were
-compacted away, events cannot be compared: the summary counts these. Tables must be complete up to their newest event,
-and `generations` up to the last run of `pipeline aggregate`.
+Rebalances before --since need no event; the default is the time of the first remaining event. If compaction has removed
+the records of an event, the event cannot be compared; the summary counts such events. Tables must be complete up to
+their newest event, and `generations` up to the last run of `pipeline aggregate`.
 
 exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, no response, or nothing to
 compare (without --allow-empty)

@@ -32,7 +32,7 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Shows the consumer groups of a cluster: state, generation, skew, the duration of running rebalances, and the cost of the
-last one. Groups that lost all their members come first, then rebalancing ones. Enter on a group shows its last
+last rebalance. Groups that lost all their members come first, then rebalancing groups. Enter on a group shows its last
 rebalances, members and moves.
 """
 
@@ -72,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser,
         "table",
         csv_rows="group",
-        json_help="short for --output json; like all forms except table, it is printed once",
+        json_help="short for --output json; like all forms except table, the output is printed once",
     )
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")

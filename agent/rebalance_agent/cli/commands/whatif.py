@@ -33,7 +33,7 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Replays a group's recorded rebalances with every assignor of the library, or with some of them. One sentence names a
-better assignor and what it would have saved, or states that there is no better one.
+better assignor and what it would have saved, or states that no assignor is better.
 
 In each rebalance, an assignor gets the members' subscriptions at that time, and its own assignment of the previous
 rebalance. The eager and the cooperative form of an assignor move the same partitions; only the stalls differ.
@@ -56,8 +56,8 @@ examples:
   rebalance-agent whatif orders --bootstrap-servers localhost:9092 --protocol cooperative
   rebalance-agent whatif orders --events rebalance-events.ndjson.gz --json | jq -r .recommendation.sentence
 
-An agent has a group's last rebalances since its start. A cluster's topic rebalance-events, or a file of events, can
-contain more.
+An agent has only the last rebalances of a group since the agent's start. A cluster's topic rebalance-events, or a file
+of events, can contain more rebalances.
 
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """

@@ -44,11 +44,11 @@ URL = "http://localhost:29308"
 def add_access_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of both sources."""
     agent = parser.add_argument_group("ask an agent (the default)")
-    agent.add_argument("--url", metavar="URL", help=f"its web port (default {URL}; env REBALANCE_AGENT_URL)")
+    agent.add_argument("--url", metavar="URL", help=f"the agent's web port (default {URL}; env REBALANCE_AGENT_URL)")
     agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, if the agent requires one")
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
     agent.add_argument("--cert-file", metavar="FILE", help="PEM client certificate, if the agent requires one")
-    agent.add_argument("--key-file", metavar="FILE", help="its key, if it is not in the same file")
+    agent.add_argument("--key-file", metavar="FILE", help="key of the client certificate, if it is in another file")
     add_cluster_flags(parser, "or connect to a cluster directly, without an agent")
 
 

@@ -27,12 +27,12 @@ __all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
 Computes the tables `generations`, `members`, `group_hours`, `baselines`, `changes`, `cluster_changes` and
-`slow_members` from `events`, and checks expectations about them: the results are appended to `expectations`; if one is
-broken, it is printed, and the exit code is 1.
+`slow_members` from `events`, and checks expectations about these tables. The results are appended to the table
+`expectations`. If an expectation is broken, it is printed, and the exit code is 1.
 
-Of `generations`, `members` and `group_hours`, it computes only the days of groups whose rows depend on events that are
-new, changed or deleted since the last run. With --full it computes all days, as in the first run, in the first run of a
-release, and after a pause of six days.
+A run computes the tables `generations`, `members` and `group_hours` only for the days of groups whose rows depend on
+events that were added, changed or deleted since the last run. It computes all days with --full, in the first run, in
+the first run of a release, and after a pause of six days.
 
 With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers read a group's
 normal values for an hour of the week.

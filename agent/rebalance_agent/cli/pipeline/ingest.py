@@ -37,8 +37,8 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Reads the topic rebalance-events, or files of events, into the table `events`: each event once, even if it was published
-or read several times. A revision with better evidence replaces the stored one. Records that this release cannot read
-are written to `events_rejected` with the reason and their bytes; those that an older release rejected as too new are
+or read several times. A revision with better evidence replaces the stored event. Records that this release cannot read
+are written to `events_rejected` with the reason and their bytes; records that an older release rejected as too new are
 read again.
 
 A run continues where the last one ended (the checkpoint). Without --every it reads the present records and exits, for

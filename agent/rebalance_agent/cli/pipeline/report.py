@@ -32,10 +32,10 @@ Writes one HTML file that opens in any browser without network. It shows the cos
 why they happened, storms, deploys, a table of all groups, and for the worst groups their stalls, owners, skew, the
 predicted results of other strategies, and the recommendation.
 
-With --weekly, it compares a week with the week before, and writes a short page (weekly.html), the same as some lines
-to paste into a mail or chat (weekly.txt), and each table as CSV (weekly-*.csv): availability and stall budget, the
-consumer groups whose stall changed most, deploys by team, members that began to flap, members without a partition,
-and consumer groups near a limit.
+With --weekly, it compares a week with the week before, and writes a short page (weekly.html), a text to paste into a
+mail or chat (weekly.txt), and each table as CSV (weekly-*.csv): availability and stall budget, the consumer groups
+whose stall changed most, deploys by team, members that began to flap, members without a partition, and consumer groups
+near a limit.
 """
 
 DETAILS = 20

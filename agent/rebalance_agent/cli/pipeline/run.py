@@ -27,8 +27,8 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Runs all stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report is set. A
-second run on the same or more files gives the same result as one run on all of them.
+Runs all stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report is set. After a
+second run on the same files or on more files, the result is the same as after one run on all files.
 """
 
 EXAMPLES = """\

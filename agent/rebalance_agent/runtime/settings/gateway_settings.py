@@ -30,7 +30,7 @@ class GatewaySettings(SidecarSettings):
         29_400, ge=0, le=65_000, description="a broker's port is this number plus its node id; 0: any free port"
     )
     gateway_advertised_host: Annotated[Text, checked(_host)] = Field(
-        "", description="advertised host of every broker; empty: that of gateway_listen"
+        "", description="advertised host of every broker; empty: the host of gateway_listen"
     )
     gateway_beyond_loopback: bool = Field(
         default=False, description="whether gateway_listen may be an address that other machines can reach"
@@ -73,15 +73,13 @@ class GatewaySettings(SidecarSettings):
         description="how long a group waits for the gateway's assignor before the client's own assignment is used",
     )
     gateway_rack: Text = Field(
-        "", description="rack of consumers that send none when they join (client.rack); empty: unknown"
+        "", description="rack (client.rack) of consumers that send no rack when they join; empty: unknown"
     )
     gateway_telemetry: bool = Field(
         default=False,
         description="whether the gateway requests clients' own metrics (KIP-714) if the brokers do not",
     )
-    gateway_telemetry_seconds: float = Field(
-        15.0, ge=1, le=3600, description="how often each client pushes these metrics"
-    )
+    gateway_telemetry_seconds: float = Field(15.0, ge=1, le=3600, description="time between two pushes of a client")
     gateway_telemetry_metrics: Annotated[str, checked(metric_prefixes), Field(max_length=PREFIXES_TEXT_MAX)] = Field(
         "",
         description="comma-separated prefixes of metrics to request from clients, in addition to those that the "
@@ -89,11 +87,11 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_telemetry_pass: bool = Field(
         default=False,
-        description="whether everything that clients push is also sent to the OTLP endpoint of "
+        description="whether everything that clients push is also sent to the OTLP endpoint in "
         "OTEL_EXPORTER_OTLP_ENDPOINT",
     )
     gateway_tls_cert_file: Text = Field("", description="PEM file with the certificate for clients; empty: no TLS")
-    gateway_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
+    gateway_tls_key_file: Text = Field("", description="PEM file with the key of this certificate, unencrypted")
     gateway_tls_client_ca_file: Text = Field(
         "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
     )

@@ -75,7 +75,7 @@ class AgentSettings(BaseSettings):
         100 * 1024 * 1024, ge=1024, le=1 << 40, description="size in bytes at which the file is rotated to .1, .2, ..."
     )
     events_file_count: int = Field(
-        5, ge=1, le=1_000, description="maximum number of these files, including the current one"
+        5, ge=1, le=1_000, description="maximum number of event files, including the current file"
     )
     events_webhook: Webhook = Field("", repr=False, description="URL to which events are POSTed; empty: none")
     events_webhook_form: Literal["ndjson", "json"] = Field(
@@ -112,7 +112,7 @@ class AgentSettings(BaseSettings):
         description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308: all interfaces",
     )
     tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
-    tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
+    tls_key_file: Text = Field("", description="PEM file with the key of this certificate, unencrypted")
     tls_client_ca_file: Text = Field(
         "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
     )
@@ -161,7 +161,7 @@ class ListeningSettings(AgentSettings):
     events_tls_cert_file: Text = Field(
         "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
     )
-    events_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
+    events_tls_key_file: Text = Field("", description="PEM file with the key of this certificate, unencrypted")
     events_tls_client_ca_file: Text = Field(
         "", description="PEM file with the CA certificates for client certificates; empty: senders need none"
     )
@@ -187,12 +187,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     groups_allow: Pattern = Field(".*", description="regular expression for the whole names of the groups to show")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression for groups to hide, in addition to `rebalance-agent.seats.*`; empty: no others",
+        description="regular expression for groups to hide besides `rebalance-agent.seats.*`; empty: hide no others",
     )
     empty_groups_allow: Pattern = Field(
         "",
-        description="regular expression for the whole names of groups that may be without members, because they scale "
-        "to zero or run on a schedule; empty: none",
+        description="regular expression for the whole names of groups that may have no members, because they scale to "
+        "zero or run on a schedule; empty: none",
     )
     topics_allow: Pattern = Field(".*", description="regular expression for the topics that become labels")
     topics_deny: Pattern = Field(
@@ -206,7 +206,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         ge=0,
         le=10_000,
         description="maximum number of topics per group with series of their own for members and partitions; the "
-        "others are summed up in _folded; 0: no such series",
+        "others are combined in _folded; 0: no such series",
     )
     top_topics: int = Field(
         5, ge=0, le=1_000, description="maximum number of unevenly assigned topics per group that have series"
@@ -221,12 +221,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         160_000_000,
         ge=10**7,
         le=10**10,
-        description="maximum bytes of groups' states; beyond it, new groups are shown without their rebalances",
+        description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; others are in _folded"
+        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; the others are in _folded"
     )
-    lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
+    lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
         "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
     )
@@ -248,12 +248,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="how long to wait for members' own events before the stall of a rebalance is final",
     )
     list_interval_ms: int = Field(
-        200, ge=20, le=60_000, description="how often rebalancing groups are listed; limits the error of start times"
+        200, ge=20, le=60_000, description="time between polls of rebalancing groups; limits the error of start times"
     )
-    list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="how often all groups are listed")
-    topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="how often partition counts are read")
+    list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="time between polls of all groups")
+    topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="time between reads of partition counts")
     describe_interval_seconds: float = Field(
-        5.0, ge=0.2, le=3600, description="how often groups are described if the offsets topic is not readable"
+        5.0, ge=0.2, le=3600, description="time between descriptions of groups if the offsets topic is not readable"
     )
     state_topic: Topic = Field(
         "rebalance-agent-state", description="compacted topic of snapshots, from which a restart continues; empty: none"
