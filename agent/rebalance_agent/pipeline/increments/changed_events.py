@@ -28,7 +28,7 @@ _LOST = re.compile(r"DELTA_|FILE_NOT_EXIST|FileNotFoundException|FILE_NOT_FOUND"
 
 
 class NoIncrementError(Exception):
-    """All days must be computed, such as when Delta does not have all changes of `events`; the message says why."""
+    """All days must be computed, for example because changes of `events` are missing; the message has the reason."""
 
 
 def events_now(tables: DeltaTables, now_ms: int) -> Progress:

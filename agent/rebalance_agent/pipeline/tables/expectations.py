@@ -17,11 +17,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
 from rebalance_agent.pipeline.table_schema import GROUP, Table
+from rebalance_agent.pipeline.tables.change_schemas import CHANGES, CLUSTER_CHANGES, SLOW_MEMBERS
 from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members, with_rows
 from rebalance_agent.pipeline.tables.schemas import (
     BASELINES,
-    CHANGES,
-    CLUSTER_CHANGES,
     EVENTS,
     EVENTS_REJECTED,
     EXPECTATIONS,
@@ -30,7 +29,6 @@ from rebalance_agent.pipeline.tables.schemas import (
     GROUP_HOURS,
     MEMBERS,
     RECOMMENDATIONS,
-    SLOW_MEMBERS,
     TABLES,
     WHATIF,
 )

@@ -152,7 +152,7 @@ def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
 
     def holds(deploy: Column) -> Column:
         started = F.timestamp_millis(deploy["started_ms"])
-        # Of an event whose two times differ, the rows must still be found by day: see `increments.reach`.
+        # If the two times of an event differ, its rows must still be found by day: see `increments.reach`.
         first, last = F.date_sub(F.to_date(started), DRIFT_DAYS), F.date_add(F.to_date(deploy["timestamp"]), DRIFT_DAYS)
         return (
             F.col("day").between(first, last)

@@ -23,12 +23,9 @@ from pyspark.sql.types import (
 )
 
 from rebalance_agent.pipeline.table_schema import Table, columns
-from rebalance_agent.pipeline.tables.change_schemas import CHANGES, CLUSTER_CHANGES, SLOW_MEMBERS
 
 __all__ = [
     "BASELINES",
-    "CHANGES",
-    "CLUSTER_CHANGES",
     "EVENTS",
     "EVENTS_REJECTED",
     "EXPECTATIONS",
@@ -37,7 +34,6 @@ __all__ = [
     "GROUP_HOURS",
     "MEMBERS",
     "RECOMMENDATIONS",
-    "SLOW_MEMBERS",
     "TABLES",
     "WHATIF",
 ]
