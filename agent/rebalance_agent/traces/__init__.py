@@ -1,9 +1,9 @@
 """Events as spans of traces: one trace for each generation or epoch of a group. Pure.
 
 Every process derives the ids from the cluster, the group and the generation, so an observer, sidecars and gateways
-write one trace without asking each other.
+write one trace without coordination.
 
-- ``event_traces``: the entry, which takes any event.
-- ``group_spans``: the spans of a group's events; ``member_spans``: those of its members'.
-- ``span``: a span as a value, and the ids.
+- ``event_traces``: the entry point, which accepts any event.
+- ``group_spans``: the spans of a group's events; ``member_spans``: the spans of members' events.
+- ``span``: a span as a value, and the ids of traces and spans.
 """

@@ -237,7 +237,7 @@ class TrackedGroup:
     ) -> GroupView:
         """Return the part of the view that depends only on the generation and the hosts; cached until they change.
 
-        With ``judged`` False its quality may be that of an earlier generation.
+        If ``judged`` is False, the view's quality may be that of an earlier generation.
         """
         # Other rules need only the generation, except for seats that gateways handed over.
         reported = self._host_rule.attribute is not None or len(self._reports.seats) > 0

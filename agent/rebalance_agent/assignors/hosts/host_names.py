@@ -25,8 +25,8 @@ _REPORTED = ("pod", "node")
 class HostRule:
     """A rule that names the host of a member.
 
-    ``client_id``: an expression of the whole client id, whose first group is the host. ``attribute``: the attribute of
-    `Workload` that is the host. Without both, and for a member that has neither, it is the member's address.
+    ``client_id``: a regular expression for the whole client id; its first capturing group is the host. ``attribute``:
+    the attribute of `Workload` that is the host. If neither gives a host, the host is the member's address.
     """
 
     client_id: re.Pattern[str] | None = None

@@ -67,7 +67,7 @@ def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[s
 
 
 def resource_metrics(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each ``ResourceMetrics`` in a ``MetricsData``, from its first to its last byte.
+    """Yield the byte offsets of the start and the end (exclusive) of each ``ResourceMetrics`` in a ``MetricsData``.
 
     Raises:
         PushError: the bytes are not a ``MetricsData``.

@@ -139,9 +139,10 @@ def _prolonged(steps: DataFrame, ends: DataFrame) -> DataFrame:
 
 
 def _ends(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the least and the latest end (epoch ms) of each cluster with changes: ``cluster_begin``, ``cluster_end``.
+    """Return the earliest and the latest possible last event (epoch ms) of each cluster with changes.
 
-    ``cluster_begin`` is null if all of its events changed.
+    ``cluster_begin``: the last event that did not change; null if all events of the cluster changed. ``cluster_end``:
+    the last event before or after the change.
     """
     same = events.join(changes.select("event_id").distinct(), "event_id", "left_anti")
     unchanged = cluster_ends(same).withColumnRenamed("end", "cluster_begin")

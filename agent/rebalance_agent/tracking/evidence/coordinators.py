@@ -1,4 +1,4 @@
-"""Changes of a group's coordinator, by the leader epochs of the records that it writes.
+"""Detects when a group gets a new coordinator, from the leader epochs of the coordinator's records.
 
 A coordinator that takes over a partition of the offsets topic restarts the session timeout of every member, and
 restarts a running classic rebalance. So a member that is removed later may have been silent for longer than one session

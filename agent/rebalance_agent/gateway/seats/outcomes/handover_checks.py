@@ -1,8 +1,8 @@
 """Checks whether handovers had the intended effect: that the group does not rebalance because of them.
 
 This is known some seconds later, once the coordinator accepts a heartbeat of the new member in the generation of its
-predecessor. Until then a client may rejoin by itself, for example a leader that finds different topics from its
-predecessor.
+predecessor. Until then a client may rejoin by itself, for example a leader whose metadata differ from those
+of the leader before.
 """
 
 from __future__ import annotations
