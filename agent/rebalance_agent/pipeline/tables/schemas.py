@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from rebalance_agent.pipeline.table_schema import Table, columns
+from rebalance_agent.pipeline.tables import change_schemas
 
 __all__ = [
     "BASELINES",
@@ -257,6 +258,6 @@ EXPECTATIONS = Table(
 """The results of each run's expectations: the number of rows ``checked`` and ``failed``."""
 
 TABLES: Mapping[str, Table] = MappingProxyType(
-    {table.name: table for table in list(globals().values()) if isinstance(table, Table)}
+    {table.name: table for table in (*globals().values(), *vars(change_schemas).values()) if isinstance(table, Table)}
 )
-"""All tables above, by name."""
+"""All tables above and in `change_schemas`, by name."""
