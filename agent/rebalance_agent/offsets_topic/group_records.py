@@ -75,7 +75,7 @@ class GroupRecords:
         gap_offset: int = -1,
         seen_ms: int | None = None,
     ) -> GroupRecord | EpochRecord | None:
-        """The observation of a group's record; None (and counted) where it is malformed or of an unknown version.
+        """Return a group's record as an observation; count it and return None if it is malformed or of unknown version.
 
         ``live``, ``replayed``, ``gap_offset``, ``seen_ms``: as in `GroupRecord`; ``seen_ms`` is the current time by
         default. The claims of a classic group are bounded (`bounded_claims`).

@@ -66,7 +66,7 @@ class Ownership:
         self._count = partitions
 
     def topic_denied(self, *, yes: bool) -> None:
-        """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
+        """Set whether reading the topic is denied (``yes``): then no work is shared, and every group is described."""
 
     def partitions(self) -> frozenset[int] | None:
         """Return the partitions that this observer owns now; None while they are unknown."""

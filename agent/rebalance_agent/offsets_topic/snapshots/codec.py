@@ -225,7 +225,7 @@ class SnapshotAssembly:
         return sorted(marked, key=StoredRecord.offset)
 
     def keys(self, partition: int) -> frozenset[bytes]:
-        """Keys of all records of a partition, also of those that are malformed or outside its snapshot."""
+        """Return the keys of a partition's records, including records that are malformed or outside its snapshot."""
         return frozenset(self._kept[partition])
 
     def _mark(self, partition: int, value: bytes | None) -> None:

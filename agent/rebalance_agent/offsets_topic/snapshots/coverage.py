@@ -97,7 +97,7 @@ class Coverage:
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}
 
     def covered(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Partition -> the first offset that must be read again; all records before ``positions`` were observed."""
+        """Return partition -> the first offset to read again; all records before ``positions`` were observed."""
         for group, held in list(self._held.items()):
             if not self._unsettled(group):
                 self._release(group, held, FOREVER_MS)

@@ -89,7 +89,7 @@ class SnapshotPartition:
             self._take(record)
 
     def miss(self, *, restartable: bool) -> None:
-        """Discard all records. ``restartable``: the snapshot may start again at once, without covering earlier ones."""
+        """Discard all records. ``restartable``: the snapshot may start again at once, without earlier records."""
         self.missed, self.begun, self.restartable = True, False, restartable
         self.missed_at = self.reached
         self.seen.clear()

@@ -240,8 +240,7 @@ class StepMoments:
             return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
         if handover.released_ms is None:
             return first_shown(self._generation, handover)
-        # The partition was revoked in an earlier episode (for an absent static member) or in this one (owner in
-        # between).
+        # An earlier episode (with an absent static member) or an owner in between revoked the partition.
         since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
         return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
 
