@@ -67,9 +67,9 @@ _STOPS = (Callback.LOST, Callback.REVOKED)
 
 @dataclass(frozen=True, slots=True)
 class FormerOwner:
-    """A removed member that held a number of ``partitions`` that others owned, one for at least ``seconds``.
+    """A removed member that held ``partitions`` (a count) that others owned, one of them for at least ``seconds``.
 
-    ``until_ms``: when the member gave the partitions up (epoch ms, its own clock).
+    ``until_ms``: when it gave them up (epoch ms, its own clock).
     """
 
     member_id: str

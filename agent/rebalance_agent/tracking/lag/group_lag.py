@@ -28,7 +28,7 @@ class TopicLag:
 
 @dataclass(frozen=True, slots=True)
 class StuckPartition:
-    """A partition whose committed offset has not moved for ``seconds`` although there were records to read."""
+    """A partition whose committed offset has not moved for ``seconds`` though there were records to read."""
 
     topic: str
     partition: int

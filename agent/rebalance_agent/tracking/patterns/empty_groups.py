@@ -28,11 +28,11 @@ class UnownedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EmptyGroup:
-    """A group that has no members and had some before.
+    """A group without members that had some before.
 
     ``since_ms``: when its last member departed (epoch ms). ``members`` and ``partitions``: the number of its last
-    members, and the partition count of the topics that these members subscribed to; None if unknown. ``cause``: how all
-    of them departed (`Trigger.MEMBER_LEFT`, `Trigger.MEMBER_FAILED`); None if this is unknown, or not the same for all.
+    members, and the partition count of the topics that they subscribed to; None if unknown. ``cause``: how all of them
+    departed (`Trigger.MEMBER_LEFT`, `Trigger.MEMBER_FAILED`); None if this is unknown, or not the same for all.
     """
 
     since_ms: int
