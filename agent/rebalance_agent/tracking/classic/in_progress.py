@@ -97,7 +97,7 @@ class InProgress:
 
     @property
     def withheld(self) -> int:
-        """The number of stalled partitions that the last generation took from owners, from the owners' reports."""
+        """The number of partitions that the last generation took away and whose former owners reported as stopped."""
         return sum(member.withheld for member in self._stalled.values())
 
     def begin(

@@ -42,8 +42,9 @@ that store their offsets elsewhere. By then episodes can no longer be revised, a
 
 EARLIER_MAX = 8
 EARLIER_MAX_MS = 300_000
-"""A partition's first commit also ends its stalls in earlier generations, of which at most as many are kept as may wait
-to settle. This is the longest time (ms) from one to the next: after it, the earlier ones have settled."""
+"""A partition's first commit also ends its stalls in earlier generations. `EARLIER_MAX` limits the number of these
+generations: as many as may wait to settle. `EARLIER_MAX_MS` limits the time (ms) from one to the next: after a longer
+time, the earlier ones have settled."""
 
 READS_ASKED = 3
 """Partitions per member for which the last read records are queried: the partitions that were committed last. It is
