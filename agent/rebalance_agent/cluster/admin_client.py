@@ -97,7 +97,7 @@ class Cluster:
 
     @property
     def access(self) -> AccessCheck:
-        """Return the object that reads this principal's permissions in this cluster."""
+        """The object that reads this principal's permissions in this cluster."""
         return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:

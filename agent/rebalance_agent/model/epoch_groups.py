@@ -114,7 +114,7 @@ class CurrentAssignment:
 
     @property
     def held(self) -> set[tuple[str, int]]:
-        """Return the (topic, partition) pairs that the member processes or has yet to revoke; none while it is away."""
+        """The (topic, partition) pairs that the member processes or has yet to revoke; none while it is away."""
         return set() if self.epoch < 0 else pairs(self.assigned) | pairs(self.revoking)
 
 
