@@ -1,4 +1,4 @@
-"""Settings of single groups: lists of entries, each with a pattern of whole group names."""
+"""Parses settings of individual groups: lists of entries, each with a pattern for whole group names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEPARATORS = re.compile(r"[;\n]")
 
 
 def split_entries(text: str, maximum: int) -> list[str]:
-    """Return the entries of a setting, which newlines or semicolons separate.
+    """Return the entries of a setting, separated by newlines or semicolons.
 
     Raises:
         InvalidInputError: more than ``maximum`` entries.

@@ -11,13 +11,13 @@ class Health(Protocol):
     """Readiness by part. Methods return at once and may be called from any thread."""
 
     def ready(self, part: str) -> None:
-        """``part`` works."""
+        """Record that ``part`` works."""
         ...
 
     def unready(self, part: str, reason: str) -> None:
-        """``part`` does not work, for ``reason`` (one line for an operator)."""
+        """Record that ``part`` does not work, with the ``reason`` (one line for an operator)."""
         ...
 
     def busy(self, part: str, doing: str) -> None:
-        """``part`` is not ready, and nothing failed: it is ``doing`` something first (one line for an operator)."""
+        """Record that ``part`` is not ready, without a failure, since it is ``doing`` other work (one line of text)."""
         ...

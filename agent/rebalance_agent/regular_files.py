@@ -1,4 +1,4 @@
-"""Opens files that may be replaced by anything while the process runs: only regular ones, and without waiting."""
+"""Opens files whose path may lead to anything else by now: only regular files, and without waiting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["regular_file", "same_file"]
 
 @contextlib.contextmanager
 def regular_file(path: str) -> Iterator[BinaryIO]:
-    """The regular file ``path``, open for reading; links may lead to it.
+    """Open the regular file ``path`` for reading; follow links.
 
     Raises:
         OSError: it cannot be read, or is not a regular file: a FIFO waits for its writer, and a device may never end.
@@ -27,7 +27,7 @@ def regular_file(path: str) -> Iterator[BinaryIO]:
 
 
 def same_file(file: BinaryIO) -> str:
-    """A path to an open file, for libraries that open files themselves, even if its own path changes."""
+    """Return a path to an open file, for libraries that open files themselves, valid even if its own path changes."""
     return f"/dev/fd/{file.fileno()}"
 
 

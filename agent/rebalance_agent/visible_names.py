@@ -23,7 +23,7 @@ def visible(name: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown ``name``: "; did you mean X?", or empty if no ``known`` name is similar."""
+    """Return the end of an error on an unknown ``name``: "; did you mean X?", or empty without a similar name."""
     close = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {close[0]}?" if close else ""
 

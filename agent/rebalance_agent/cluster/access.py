@@ -1,7 +1,8 @@
 """Reads this principal's permissions from the brokers without changing anything (authorized operations, KIP-430).
 
-To find out whether it may describe every topic or group, a name that does not exist is queried: brokers answer "not
-authorized" to a principal with permissions on only some names, and "no such group" to one with permissions on all.
+To find out whether this principal may describe every topic or group, the module queries a name that does not exist:
+brokers answer "not authorized" to a principal with permissions on only some names, and "no such group" to a principal
+with permissions on all names.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ DENIED = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
-"""Error codes of a cluster that answers and denies an operation to this principal."""
+"""Error codes with which a cluster denies an operation to this principal."""
 
 Operations = frozenset[str] | None
-"""Allowed operations by Kafka's names in lower case (``read``, ``describe``); None if brokers do not return them."""
+"""Allowed operations, as Kafka's names in lower case (``read``, ``describe``); None if brokers do not return them."""
 
 
 class Existence(Enum):
@@ -59,7 +60,7 @@ class AccessCheck:
         self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
-        """Return topic name -> whether it exists, and the allowed operations."""
+        """Return topic name -> whether the topic exists, and the allowed operations."""
         topics = sorted(set(names))
         if not topics:
             return {}
@@ -91,7 +92,7 @@ class AccessCheck:
             return Existence.HIDDEN if hidden else None
 
     def may_create(self, topic: str, partitions: int) -> bool:
-        """Whether the topic may be created, or exists: brokers validate the request and do not carry it out."""
+        """Whether the topic exists or may be created; brokers validate the request and do not carry it out."""
         new = NewTopic(topic, num_partitions=partitions, replication_factor=-1)
         future = self._ask(self._admin.create_topics, [new], validate_only=True)[topic]
         try:

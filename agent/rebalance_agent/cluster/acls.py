@@ -21,14 +21,14 @@ def allow_command(
     *,
     prefixed: bool = False,
 ) -> str:
-    """A shell command that allows ``principal`` an operation on the resource ``name`` (or on all with that prefix)."""
+    """Return a shell command that allows ``principal`` an operation on the resource (or prefix) ``name``."""
     pattern = ("--resource-pattern-type", "prefixed") if prefixed else ()
     words = ("kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal)
     return shlex.join((*words, "--operation", operation, *pattern, f"--{resource.lower()}", name))
 
 
 def principal_of(properties: Mapping[str, str]) -> str:
-    """The principal of librdkafka's ``properties``; ``User:...`` where only brokers know it (OAuth, certificates)."""
+    """Return the principal in librdkafka's ``properties``; ``User:...`` if only brokers know it (OAuth, mTLS)."""
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol.startswith("SASL"):
         name = properties.get("sasl.username", "")
@@ -40,5 +40,5 @@ def principal_of(properties: Mapping[str, str]) -> str:
 
 
 def mechanism_of(properties: Mapping[str, str]) -> str:
-    """Return the SASL mechanism in upper case; GSSAPI, librdkafka's default, where none is set."""
+    """Return the SASL mechanism in upper case; GSSAPI, librdkafka's default, if none is set."""
     return (properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI").upper()

@@ -1,8 +1,8 @@
 """Waits for the admin client's answers with its own timeout, because librdkafka's timeout can abort the process.
 
-If an answer comes after librdkafka's timeout for it, librdkafka 2.16 aborts (``eonce->refcnt > 0``, or a double free):
-a broker that hangs for some seconds is enough. So librdkafka's timeout is set far above ours, and above its
-``socket.timeout.ms``, which ends a request cleanly.
+If an answer comes after librdkafka's timeout for the request, librdkafka 2.16 aborts (``eonce->refcnt > 0``, or a
+double free): a broker that hangs for some seconds is enough. So librdkafka's timeout is set far above ours, and above
+its ``socket.timeout.ms``, which ends a request cleanly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 __all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers", "answered_offset", "login_hint"]
 
 REQUEST_TIMEOUT_S = 300.0
-"""librdkafka's own timeout of a request, in seconds. No caller waits this long: see the module."""
+"""librdkafka's own timeout of a request, in seconds. No caller waits this long; see the module docstring."""
 
 # librdkafka's own codes begin with an underscore.
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
@@ -27,7 +27,7 @@ _Answers = Mapping[Any, Future[Any]]
 
 
 class AdminAnswers:
-    """Sends requests by an admin client, and waits at most ``seconds`` for the answers to each."""
+    """Sends requests through an admin client, and waits at most ``seconds`` for the answers to each request."""
 
     def __init__(self, seconds: float) -> None:
         """``seconds``: the longest wait for the answers to a request."""
@@ -39,7 +39,7 @@ class AdminAnswers:
         *arguments: Any,  # noqa: ANN401 - the arguments of that request
         **options: Any,  # noqa: ANN401
     ) -> dict[Any, Future[Any]]:
-        """Call ``request`` (a method of the client), and return its futures, all of which are done.
+        """Call ``request`` (a method of the client), and return its futures when all are done.
 
         The future of an answer that did not come in time raises a timeout.
         """

@@ -1,4 +1,4 @@
-"""The admin API for collectors: plain values, and `ClusterError` if the cluster does not answer."""
+"""The admin API for collectors, which returns plain values and raises `ClusterError` if the cluster does not answer."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ ANSWER_TIMEOUT_S = 3.0
 
 _TUNING = {
     # librdkafka 2.16 waits for the coordinator that it has cached even after that broker was restarted: forever, if
-    # it is asked again and again (its issue 5511). It looks up a coordinator again that was not used for this long,
-    # which is shorter than the interval of our polls.
+    # requests follow each other (librdkafka's issue 5511). librdkafka looks up a coordinator again if it was not used
+    # for this long, which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
     # Otherwise one request to a broker that refuses connections makes librdkafka 2.16 reconnect without a pause, which
     # takes half of a processor. Connections to all brokers cost little, since listing groups needs them all.
@@ -47,7 +47,7 @@ _TUNING = {
 }
 
 _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
-"""The end of a connection's error, which concerns only librdkafka."""
+"""The end of a connection error's text, which concerns only librdkafka."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -97,7 +97,7 @@ class Cluster:
 
     @property
     def access(self) -> AccessCheck:
-        """Reads this principal's permissions in this cluster."""
+        """The object that reads this principal's permissions in this cluster."""
         return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
@@ -108,7 +108,7 @@ class Cluster:
         return metadata.cluster_id or "", counts
 
     def brokers(self) -> dict[int, tuple[str, int]]:
-        """Node id -> host and port of every broker."""
+        """Return node id -> host and port of every broker."""
         with self._doing("reading metadata"):
             metadata = self._admin.list_topics("", timeout=ANSWER_TIMEOUT_S)
         return {node: (str(broker.host), broker.port) for node, broker in metadata.brokers.items()}
@@ -124,7 +124,7 @@ class Cluster:
         return ids
 
     def topic_id(self, topic: str) -> str:
-        """The id of ``topic`` as Kafka prints it: a topic that is created again under its old name has another id."""
+        """Return the id of ``topic`` as Kafka prints it; a topic that was deleted and recreated has another id."""
         with self._doing(f"asking for the id of {topic}"):
             return _id_text(self._topics([topic])[topic].result().topic_id)
 
@@ -155,12 +155,12 @@ class Cluster:
         return EpochDescriber(BrokerClient(client_settings(self._properties, ANSWER_TIMEOUT_S), ANSWER_TIMEOUT_S))
 
     def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
-        """Those of ``groups`` that, by their coordinators' answers, exist neither as classic nor as consumer groups."""
+        """Return the ``groups`` that, according to their coordinators, are neither classic nor consumer groups."""
         answers = self._describe(groups).items()
         return frozenset(name for name, answer in answers if answer is None or answer.state is GroupState.DEAD)
 
     def _describe(self, groups: Sequence[str]) -> dict[str, GroupAnswer | None]:
-        """Group -> its coordinator's answer; None if the coordinator has no such group."""
+        """Return group -> its coordinator's answer; None if the coordinator has no such group."""
         return self._answered(self._describer(groups), group_description, "describing groups")
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
@@ -173,7 +173,7 @@ class Cluster:
         return self._list_offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
     def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
-        """Partition -> the first offset of ``since_ms`` or later; without partitions that have no such record."""
+        """Return partition -> the first offset of ``since_ms`` or later; partitions without one are missing."""
         offsets = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
         return {number: offset for number, offset in offsets.items() if offset >= 0}
 
@@ -185,7 +185,7 @@ class Cluster:
             return {number: answered_offset(future) for (_, number), future in futures.items()}
 
     def offsets_at(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Return partition -> the first offset whose record is of this time (epoch ms) or later; -1 where none is.
+        """Return partition -> the first offset with a record of this time (epoch ms) or later; -1 if there is none.
 
         Partitions that have no leader, do not exist, or may not be described are missing.
         """
@@ -193,7 +193,7 @@ class Cluster:
         return self._answered(futures, answered_offset, "asking for offsets by time")
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """Return the end offsets of partitions of any topics, in one call; those without a leader are missing."""
+        """Return the end offsets of partitions of any topics, in one call; partitions without a leader are missing."""
         futures = self._offsets(dict.fromkeys(partitions, _LATEST))
         return self._answered(futures, answered_offset, "asking for the ends of partitions")
 
@@ -210,15 +210,14 @@ class Cluster:
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
-        """The value of a topic's setting that is in effect; None if brokers do not know it. Fails as `settings`."""
+        """Return the effective value of a topic's setting; None if brokers do not know it. Errors: see `settings`."""
         return self.settings("topic", topic).get(name)
 
     def settings(self, kind: str, name: str) -> dict[str, str]:
-        """The settings in effect of the ``topic``, ``broker`` or ``group`` (``kind``) called ``name``, with a value.
+        """Return the effective settings with a value, of the ``topic``, ``broker`` or ``group`` (``kind``) ``name``.
 
-        Raises:
-            AccessDeniedError: this principal has no DescribeConfigs on it.
-            ClusterError: the cluster does not answer, or has no such topic or broker.
+        Raises: AccessDeniedError: this principal has no DescribeConfigs permission on it. ClusterError: the cluster
+        does not answer, or has no such topic or broker.
         """
         resource = ConfigResource(kind, name)
         future = self._ask(self._admin.describe_configs, [resource])[resource]
@@ -226,7 +225,7 @@ class Cluster:
             return {key: str(entry.value) for key, entry in future.result().items() if entry.value is not None}
 
     def leader(self, topic: str, partition: int) -> int:
-        """Return the id of the broker that leads a partition; -1 if none does."""
+        """Return the id of the broker that leads a partition; -1 if there is none."""
         with self._doing("reading metadata"):
             known = self._admin.list_topics(topic, timeout=ANSWER_TIMEOUT_S).topics[topic].partitions.get(partition)
         return -1 if known is None else int(known.leader)
@@ -261,7 +260,7 @@ class Cluster:
     def _answered(
         self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
     ) -> dict[_Key, _Value]:
-        """Return the results of ``read`` for the answers that are not errors; fails if all are errors."""
+        """Return the results of ``read`` for the answers that are not errors; raise an error if all are errors."""
         values: dict[_Key, _Value] = {}
         failure = None
         for key, future in futures.items():

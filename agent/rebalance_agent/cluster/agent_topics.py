@@ -1,4 +1,4 @@
-"""Creates the agent's own topics, or logs the command if this is not allowed; flushes their producers."""
+"""Creates the agent's own topics, or logs the command if creation is not allowed; flushes producers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DURABLE = {
     "acks": "all",
     "enable.idempotence": True,
     # With several requests at a time, librdkafka 2.16 loses messages that it reports as acknowledged: if a new leader
-    # refuses the first request and accepts the next one, it takes the first one for written.
+    # refuses the first request and accepts the next one, librdkafka treats the first one as written.
     "max.in.flight.requests.per.connection": 1,
 }
 """librdkafka's properties of a producer whose acknowledged messages are on all in-sync replicas, once and in order."""

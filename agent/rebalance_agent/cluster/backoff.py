@@ -11,7 +11,7 @@ class Backoff:
     """Delays in seconds that double from ``first_s`` to ``max_s``, each drawn from the upper half of its range."""
 
     def __init__(self, first_s: float = 0.2, max_s: float = 15.0, rng: random.Random | None = None) -> None:
-        """Start with no failure."""
+        """Start without failures."""
         self._first_s = first_s
         self._max_s = max_s
         self._rng = rng or random.Random()  # noqa: S311 - jitter is not a secret

@@ -78,7 +78,7 @@ class Meters(Protocol):
         ...
 
     def snapshot_due(self, now_ms: int) -> None:
-        """Record that snapshots are due from now on; only the first call counts, and none after a snapshot."""
+        """Record that snapshots are due from now on; only the first call counts, and only before the first snapshot."""
         ...
 
     def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
@@ -106,7 +106,7 @@ class Meters(Protocol):
 class CollectorContext:
     """The objects that all collectors share.
 
-    ``properties``: librdkafka's, for own clients; ``shows``: whether a group is shown.
+    ``properties``: librdkafka's properties for clients of collectors. ``shows``: returns whether a group is shown.
     """
 
     properties: Mapping[str, str]

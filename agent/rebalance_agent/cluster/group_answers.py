@@ -1,4 +1,4 @@
-"""The client's answers about groups as plain values."""
+"""Converts the client's answers about groups to plain values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUM
 
 
 def group_state(answer: Any) -> GroupState | None:  # noqa: ANN401 - the client's own types have no annotations
-    """The state in an answer to ListGroups or DescribeGroups; None for a state that `GroupState` does not have."""
+    """Return the state in an answer to ListGroups or DescribeGroups; None for a state that `GroupState` lacks."""
     if answer.state is ConsumerGroupState.UNKNOWN and answer.type is ConsumerGroupType.CONSUMER:
         # The client does not know Assigning and Reconciling; Assigning lasts only a moment.
         return GroupState.RECONCILING
@@ -46,13 +46,13 @@ def group_state(answer: Any) -> GroupState | None:  # noqa: ANN401 - the client'
 
 
 def listed_group(answer: Any) -> ListedGroup | None:  # noqa: ANN401
-    """One group of a ListGroups answer; None if its state is unknown."""
+    """Return one group of a ListGroups answer; None if its state is unknown."""
     state = group_state(answer)
     return None if state is None else ListedGroup(answer.group_id, state, _type(answer))
 
 
 def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
-    """One group of a DescribeGroups answer; None if its state is unknown."""
+    """Return one group of a DescribeGroups answer; None if its state is unknown."""
     if (state := group_state(answer)) is None:
         return None
     members = (
@@ -75,7 +75,7 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
 
 
 def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
-    """A member's partitions. In a classic group its leader wrote them and brokers do not check them: see `existing`."""
+    """Return a member's partitions. In a classic group, its leader wrote them, unchecked by brokers: see `existing`."""
     return existing_partitions(topic_partitions((pair.topic, pair.partition) for pair in assignment.topic_partitions))
 
 

@@ -14,7 +14,7 @@ from rebalance_agent.tracking.observations import CommitsSeen, MemberReported, O
 __all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "REPORTS_AT_ONCE", "REPORTS_BYTES_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
-"""Maximum observations in the queue, and maximum reports in theirs: about a second of a busy cluster."""
+"""Maximum observations in their queue, and maximum reports in theirs: about one second's worth in a busy cluster."""
 
 INBOX_BYTES_MAX = 32 * 2**20
 """Maximum memory (bytes) of the queued observations, without reports."""
@@ -63,7 +63,7 @@ class _Lane:
 
 
 class Inbox:
-    """A first-in-first-out queue of records, polls and topics, and one of reports, which members and gateways send.
+    """A first-in-first-out queue of records, polls and topics, and another queue of members' and gateways' reports.
 
     If a queue is full, observations that must not be lost wait (Kafka keeps the rest), and polls are dropped.
     """
@@ -75,9 +75,9 @@ class Inbox:
         reports_bytes: int = REPORTS_BYTES_MAX,
         clock: Clock | None = None,
     ) -> None:
-        """Hold ``size`` observations and ``size_bytes`` of them, and ``size`` reports and ``reports_bytes`` of them.
+        """Allow ``size`` observations of ``size_bytes`` in total, and ``size`` reports of ``reports_bytes`` in total.
 
-        A larger one waits until its queue is empty.
+        A larger observation waits until its queue is empty.
         """
         self._clock = clock or SystemClock()
         self._lane, self._reports = _Lane(size, size_bytes), _Lane(size, reports_bytes)
@@ -109,8 +109,8 @@ class Inbox:
     def take(self, observations_max: int, timeout: float) -> list[Observation]:
         """Remove and return up to ``observations_max`` observations, then up to `REPORTS_AT_ONCE` reports, in order.
 
-        The result is empty after ``timeout`` seconds without any. A call means that those of the last call have been
-        processed.
+        The result is empty after ``timeout`` seconds without any. A call means that the results of the last call have
+        been processed.
         """
         with self._changed:
             self._in_work_s, self._in_work_since = 0.0, None

@@ -10,7 +10,7 @@ from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 __all__ = ["GroupFilter", "NameFilter"]
 
 CACHED_NAMES_MAX = 20_000
-"""Maximum names with a cached answer: the groups of a large cluster. Beyond it the patterns are matched again."""
+"""Maximum names with a cached answer: as many as a large cluster has groups. Beyond it, patterns are matched again."""
 
 
 class NameFilter:

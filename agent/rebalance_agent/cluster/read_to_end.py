@@ -30,10 +30,9 @@ def present_records(
     tuning: Mapping[str, str],
     clock: Clock,
 ) -> Iterator[TopicRecord]:
-    """Yield every record of these partitions up to their end offsets of now, in order within each.
+    """Yield every record of these partitions up to their current end offsets, in order within each partition.
 
-    Raises:
-        ClusterError: as `records_before`.
+    Raises: ClusterError: see `records_before`.
     """
     ends = cluster.end_offsets(topic, partitions)
     with TopicReader(properties, topic, tuning) as reader:
@@ -69,7 +68,7 @@ def records_before(
 
 
 def endless_records(starts: Mapping[int, int], reader: TopicReader) -> Iterator[list[TopicRecord]]:
-    """Every record from ``starts`` (partition -> offset, or `BEGINNING`) on, also later ones; batches may be empty.
+    """Yield all records from ``starts`` (partition -> offset, or `BEGINNING`) without an end; batches may be empty.
 
     Raises:
         ClusterError: the topic cannot be read.

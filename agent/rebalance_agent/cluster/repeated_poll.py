@@ -1,4 +1,4 @@
-"""A request that a scheduler repeats; after failures it is sent less often."""
+"""A request that a scheduler repeats; after failures, it is sent less often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A consumer of all partitions of one topic by manual assignment: it joins no group and commits nothing."""
+"""A consumer of all partitions of one topic with manual assignment: it neither joins a group nor commits offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rebalance_agent.model.partitions import to_ranges
 __all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord", "leader_epoch_of", "record_bytes"]
 
 BEGINNING: int = OFFSET_BEGINNING
-"""The offset that stands for a partition's first one."""
+"""The offset that stands for a partition's first offset."""
 
 
 QUEUE_TUNING = {
@@ -80,7 +80,7 @@ class TopicRecord(Protocol):
         ...
 
     def leader_epoch(self) -> int | None:
-        """Return the epoch of the leader that wrote it; None if unknown."""
+        """Return the epoch of the leader that wrote the record; None if unknown."""
         ...
 
 
@@ -96,7 +96,7 @@ def record_bytes(record: TopicRecord) -> int:
 
 
 class TopicReader:
-    """Reads assigned partitions of ``topic``. Used by one thread; `partitions` may be called from any.
+    """Reads assigned partitions of ``topic``. Only one thread may use it; any thread may call `partitions`.
 
     ``positions``: assigned partition -> next offset, also past compacted offsets and transaction markers.
     """
@@ -127,9 +127,7 @@ class TopicReader:
     def partitions(self) -> int:
         """Return the topic's number of partitions; 0 if it does not exist.
 
-        Raises:
-            AccessDeniedError: this principal may not describe it.
-            ClusterError: no broker answers.
+        Raises: AccessDeniedError: this principal may not describe the topic. ClusterError: no broker answers.
         """
         try:
             topic = self._consumer.list_topics(self.topic, timeout=ANSWER_TIMEOUT_S).topics[self.topic]

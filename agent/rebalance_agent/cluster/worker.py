@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def failure_reason(error: Exception, part: str, log: logging.Logger) -> str:
-    """The reason in words why ``part`` fails; an error that is not a `ClusterError` is a bug of ours, and is logged."""
+    """Return in words why ``part`` fails; log an error that is not a `ClusterError`, since it is a bug of ours."""
     if isinstance(error, ClusterError):
         return str(error)
     log.error("%s failed", part, exc_info=error)
@@ -31,7 +31,7 @@ def failure_reason(error: Exception, part: str, log: logging.Logger) -> str:
 class Worker:
     """Runs ``work(stop)`` in a daemon thread. Failures are reported under ``part``; ``work`` itself reports ready.
 
-    ``denied`` is called with the reason when a permission is missing; it then reports the readiness itself.
+    ``denied`` is called with the reason if a permission is missing; the callback then reports readiness itself.
     """
 
     part: str

@@ -20,9 +20,9 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 """Protocol type of groups whose members use the consumer protocol; Kafka Connect and others have their own formats."""
 
 REMEMBERED_MAX = 4_096
-"""Decoded subscriptions, and decoded assignments, in the cache, by their bytes.
+"""Maximum decoded subscriptions, and maximum decoded assignments, that are cached by their bytes.
 
-Members that own nothing send equal subscriptions (newer clients add the generation), and most members of the next
+Members that own no partitions send equal subscriptions (newer clients add the generation), and most members of the next
 generation keep their assignment.
 """
 

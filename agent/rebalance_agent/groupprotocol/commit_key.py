@@ -1,4 +1,4 @@
-"""Keys and offsets of offset commits as bytes: commits are nearly all of the topic, so they are not decoded."""
+"""Reads keys and offsets of offset commits from bytes: nearly all records are commits, so they are not decoded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def commit_keys(group: str, partitions: Iterable[tuple[str, int]]) -> Iterator[b
 
 
 def group_of_key(key: bytes) -> bytes:
-    """Return the group (UTF-8) of the key of any record: all keys begin alike; too short if the key is malformed."""
+    """Return the group (UTF-8) from any record's key; the result is too short if the key is malformed."""
     return key[4 : 4 + int.from_bytes(key[2:4], "big")]
 
 

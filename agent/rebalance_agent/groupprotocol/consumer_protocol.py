@@ -1,4 +1,4 @@
-"""The consumer protocol: the subscription of a member, and the assignment it gets from the group's leader.
+"""The consumer protocol: the subscription of a member, and the assignment that it gets from the group's leader.
 
 Source: ``ConsumerProtocol`` of Kafka's clients; KIP-429 (v1, owned partitions), KIP-792 (v2, generation), KIP-881 (v3,
 rack). Versions only append fields: newer ones are read as v3, and a "v1" from other clients that ends after the fields

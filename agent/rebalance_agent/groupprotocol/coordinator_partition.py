@@ -20,15 +20,15 @@ _FACTOR = 31
 """The factor of Java's hash: each character counts 31 times as much as the next one."""
 _FIRST_LETTER, _LETTERS = ord("a"), 26
 _SUFFIX_LETTERS_MIN = 8
-"""Letters of a suffix: nearly 50 of the 26^8 suffixes have the required hash."""
+"""Minimum letters of a suffix: nearly 50 of the 26^8 suffixes have the required hash."""
 
 
 @functools.lru_cache(CACHED_NAMES_MAX)
 def offsets_partition(group: str, partitions: int) -> int:
     """Return the partition of ``group`` in a topic of ``partitions`` partitions (at least one).
 
-    It is Kafka's ``Utils.abs(groupId.hashCode()) % partitions``: Java hashes UTF-16 units, and Kafka takes 0 for the
-    one number that has no positive counterpart.
+    The result is Kafka's ``Utils.abs(groupId.hashCode()) % partitions``: Java hashes UTF-16 units, and Kafka takes 0
+    for the one number that has no positive counterpart.
     """
     code = _java_hash(group)
     if code >= _SIGN:
@@ -40,8 +40,8 @@ def offsets_partition(group: str, partitions: int) -> int:
 def with_the_coordinator_of(group: str, beginning: str) -> str:
     """Return a group id that begins with ``beginning`` and has the same coordinator as ``group``.
 
-    It ends with a few letters that give it the hash of ``group``: both are in the same partition, for any number of
-    partitions.
+    The result ends with a few letters that give it the hash of ``group``, so both ids belong to the same partition for
+    any number of partitions.
     """
     for letters in itertools.count(_SUFFIX_LETTERS_MIN):
         before = _java_hash(beginning) * _FACTOR**letters
@@ -54,7 +54,7 @@ def with_the_coordinator_of(group: str, beginning: str) -> str:
 
 
 def _java_hash(text: str) -> int:
-    """Java's ``String.hashCode``, as a number of 0 to 2^32 - 1."""
+    """Return Java's ``String.hashCode`` as a number from 0 to 2^32 - 1."""
     data = text.encode("utf-16-be", "surrogatepass")
     code = 0
     for unit in struct.unpack(f">{len(data) // 2}H", data):

@@ -85,7 +85,7 @@ def _current(value: _Fields) -> CurrentAssignment:
         previous_epoch=value["previous_member_epoch"],
         state=_STATES.get(value["state"], MemberState.UNKNOWN),
         assigned=assigned,
-        # In a share group nothing is revoked: members share partitions.
+        # A share group revokes no partitions, since its members share them.
         revoking=_by(value.get("partitions_pending_revocation", ()), "topic_id"),
         assigned_in=_assigned_in(value["assigned_partitions"], assigned),
     )

@@ -1,4 +1,4 @@
-"""One record of ``__consumer_offsets`` as a fact about its group: a snapshot, an epoch fact, or a deletion.
+"""Decodes one record of ``__consumer_offsets`` to a fact about its group: a snapshot, an epoch fact, or a deletion.
 
 Keys of the topic begin with their version (int16): offset commits first, records of groups after them. So offset
 commits, nearly all of the topic, are skipped by comparing bytes, before anything is decoded.
@@ -29,7 +29,7 @@ COMMIT_KEYS_START = OFFSET_COMMIT.key.versions[0].to_bytes(2, "big")
 """The lowest key of an offset commit."""
 
 COMMIT_KEYS_END = (OFFSET_COMMIT.key.versions[-1] + 1).to_bytes(2, "big")
-"""Every key of an offset commit is below it, and every key of a group's record is not."""
+"""Every key of an offset commit is below this value, and no key of a group's record is."""
 
 _CLASSIC = GROUP_METADATA.kind
 
@@ -38,7 +38,7 @@ GROUP_FACT_KINDS = frozenset({_CLASSIC, *EPOCH_FACTS})
 
 
 class ClassicGroupFact(NamedTuple):
-    """The state of a classic group; ``value`` None: the group was deleted."""
+    """The state of a classic group; ``value`` is None if the group was deleted."""
 
     group: str
     value: GroupSnapshot | None
@@ -55,9 +55,9 @@ class ClassicGroupFact(NamedTuple):
 
 
 class EpochGroupFact(NamedTuple):
-    """One fact of a consumer, share or streams group; ``value`` None: that fact was deleted.
+    """One fact of a consumer, share or streams group; ``value`` is None if the fact was deleted.
 
-    ``kind`` is the class of the fact, also of a deleted one. ``subject``: the member id or regular expression that the
+    ``kind`` is the class of the fact, even of a deleted fact. ``subject``: the member id or regular expression that the
     fact is about; empty for a fact about the whole group.
     """
 

@@ -1,4 +1,4 @@
-"""A record as a JSON-ready dict: the output of ``rebalance-agent decode``. Programs parse it, so its form is stable."""
+"""Converts a record to a JSON-ready dict, the output of ``rebalance-agent decode``, whose form is stable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["record_json"]
 def record_json(record: Record, timestamp_ms: int | None = None) -> dict[str, Any]:
     """Return the record with its fields under Kafka's names; ``timestamp_ms`` is the timestamp of the record itself.
 
-    Bytes are base64 text. ``unknown_tags``, ``tombstone`` and ``unknown`` are present only where they are not zero or
+    Bytes are base64 text. ``unknown_tags``, ``tombstone`` and ``unknown`` are present only if they are not zero or
     false.
     """
     out: dict[str, Any] = {"kind": record.kind, "key_version": record.key_version}

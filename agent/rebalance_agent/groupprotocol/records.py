@@ -1,4 +1,4 @@
-"""Records of ``__consumer_offsets`` as plain fields. Unknown kinds and versions are returned as such, not raised.
+"""Decodes records of ``__consumer_offsets`` to plain fields. Unknown kinds and versions are results, not errors.
 
 `record_kind` reads two bytes, so that offset commits, nearly all of the topic, are skipped without decoding.
 """
@@ -55,7 +55,7 @@ class Record:
 
 
 def record_kind(key: bytes) -> str:
-    """Return the kind of the record with this ``key``: a table's, or `UNKNOWN`, also for a key that is too short."""
+    """Return the kind of the record with this ``key``; `UNKNOWN` if no table has it or the key is too short."""
     return _KINDS[key[1]] if len(key) >= _VERSION_BYTES and not key[0] else UNKNOWN
 
 

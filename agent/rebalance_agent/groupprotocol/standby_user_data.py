@@ -1,11 +1,11 @@
-"""User data of strategies with standbys: what a member owns and copies, and what it is assigned to own and copy.
+"""User data of strategies with standbys: partitions that a member owns and copies, and those it is assigned.
 
 Two messages in the style of Kafka's: an int16 version, then fields; later versions only append fields. All numbers are
 big-endian; a string is an int16 length and UTF-8, an array an int32 count and its items.
 
 - In a subscription: string process id (empty: none), array of (string topic, array of int32 partitions) owned, int32
   generation in which they were owned, and an equal array of the member's standby copies.
-- In an assignment: the array of active partitions, then that of standby copies; from version 2 on, an array of those
+- In an assignment: the array of active partitions, then that of standby copies; from version 2 on, an array of the
   copies that partitions wait for.
 """
 
@@ -94,7 +94,7 @@ def encode_standby_subscription(user_data: MemberUserData) -> bytes:
 
 
 def decode_standby_assignment(data: bytes) -> tuple[TopicPartitions, AssignedCopies]:
-    """Decode the user data of an assignment: the partitions to own, and those to keep a copy of.
+    """Decode the user data of an assignment: the partitions to own, and the partitions to keep a copy of.
 
     Raises:
         DecodeError: the bytes are not that.

@@ -1,8 +1,8 @@
 """A fast decoder for well-formed sticky user data, ten times as fast as the schema's reader.
 
 The leader decodes every member's owned partitions while the whole group waits: up to a million partitions in a thousand
-topics. Other data (damaged, out of order, a topic twice, an impossible partition) is left to the schema's reader, which
-also raises the errors.
+topics. The schema's reader decodes other data (damaged or out of order, with a topic twice or an impossible partition),
+and raises the errors.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ version and, since version 3, the newest version that the sender knows; all numb
   its subtopology and the number of its partition; since version 10 the name of its topology follows, empty for most
   applications, as an array of UTF-16 code units.
 
-What follows is not read: endpoints, offsets, tags, the time of the next rebalance.
+The fields that follow are not read: endpoints, offsets, tags and the time of the next rebalance.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STREAMS_ASSIGNOR = "stream"
 """The name of Kafka Streams' assignor, the protocol of its classic groups."""
 
 NEWEST_VERSION = 11
-"""Newest version that is read. Versions do not only append fields, so newer ones are refused."""
+"""Newest version that is read. Versions do not only append fields, so newer versions are refused."""
 
 _LATEST_SUPPORTED_SINCE = 3
 _UUID_GROUPS = (0, 8, 12, 16, 20, 32)

@@ -106,7 +106,7 @@ def encode_priority(user_data: MemberUserData) -> bytes:
 
 
 def decode_sticky(data: bytes) -> MemberUserData:
-    """Decode the user data of Kafka's sticky assignor, v1 or v0; v0 is the one that ends after the partitions.
+    """Decode the user data of Kafka's sticky assignor, v1 or v0; v0 ends after the partitions.
 
     Raises:
         DecodeError: the bytes are neither.
@@ -139,7 +139,7 @@ def decode_cooperative_sticky(data: bytes) -> MemberUserData:
 
 
 def encode_generation(user_data: MemberUserData) -> bytes:
-    """Encode cooperative-sticky's user data; generation -1 is that of a member that has not been in one yet.
+    """Encode cooperative-sticky's user data; generation -1 means that the member has not been in a generation yet.
 
     Raises:
         InvalidInputError: the generation does not fit 32 bits.

@@ -1,7 +1,7 @@
 """The normal stalls of a group at each hour of the week, as one JSON object per group.
 
-It is the value of a record in the compacted topic ``rebalance-baselines``; the key is the cluster id and the group. The
-pipeline writes this format, and the observer reads it.
+The object is the value of a record in the compacted topic ``rebalance-baselines``; the record's key contains the
+cluster id and the group. The pipeline writes this format, and the observer reads it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 BASELINE_SCHEMA_VERSION = 1
-"""Raised when a field changes its meaning; added optional fields keep it."""
+"""Version of this format. It increases when a field changes its meaning, and not when optional fields are added."""
 
 HOURS_OF_WEEK = 7 * 24
 """Hours of one week: the number of baselines that a group can have."""
@@ -48,7 +48,7 @@ def hour_of_week(epoch_ms: int) -> int:
 
 
 class BaselineScope(StrEnum):
-    """The set of rebalances that an hour's numbers are computed from: the narrowest one with enough samples."""
+    """The set of rebalances from which an hour's numbers are computed: the narrowest set with enough samples."""
 
     HOUR_OF_WEEK = "hour_of_week"
     HOUR_OF_DAY = "hour_of_day"
@@ -69,7 +69,7 @@ class HourBaseline:
 
 @dataclass(frozen=True, slots=True)
 class GroupBaseline:
-    """The baselines of one group as of ``computed_ms``; hours in ascending order, without those that lack samples."""
+    """The baselines of one group as of ``computed_ms``: hours with enough samples, in ascending order."""
 
     KIND: ClassVar[str] = "baseline"
 

@@ -1,8 +1,8 @@
 """Facts about groups whose coordinator assigns: consumer (KIP-848), streams (KIP-1071) and share groups (KIP-932).
 
-The coordinator writes each fact as a record of its own; descriptions have some of them together. In records, partitions
-are keyed by topic id, or in streams groups by subtopology, whose tasks are numbered as the partitions of its source
-topics.
+The coordinator writes each fact as a separate record; a description contains several facts. In records, partitions are
+keyed by topic id. In streams groups, they are keyed by subtopology, whose tasks have the numbers of its source topics'
+partitions.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class GroupEpoch:
 
 @dataclass(frozen=True, slots=True)
 class TargetEpoch:
-    """The group epoch that the current target assignment was made for."""
+    """The group epoch for which the current target assignment was computed."""
 
     epoch: int
 
@@ -68,9 +68,9 @@ class EpochMember:
     """A member's own data. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
 
     ``process`` is the process id of a streams member. ``classic``: the member still uses the classic protocol, and so
-    states its ``session_timeout_ms``; that of other members is a setting of the group or the brokers, which no record
-    contains. ``eager``: a classic member that revokes all its partitions at each rejoin, because it lists an assignor
-    that is not cooperative.
+    states its ``session_timeout_ms``; the session timeout of other members is a setting of the group or the brokers,
+    which no record contains. ``eager``: a classic member that revokes all its partitions at each rejoin, because it
+    lists an assignor that is not cooperative.
     """
 
     client_id: str
@@ -100,7 +100,8 @@ class CurrentAssignment:
     """A member's current assignment, and the partitions that it has yet to revoke (``revoking``).
 
     ``assigned_in``: for each topic of ``assigned``, the group epochs in which its partitions came to the member, in the
-    order of the partitions (KIP-1251); it lacks topics for which the broker did not record them (before Kafka 4.4).
+    order of the partitions (KIP-1251); it lacks topics for which the broker did not record these epochs (before Kafka
+    4.4).
     """
 
     epoch: int
@@ -113,7 +114,7 @@ class CurrentAssignment:
 
     @property
     def held(self) -> set[tuple[str, int]]:
-        """The (topic, partition) pairs that the member processes, with those it has yet to revoke; none while away."""
+        """The (topic, partition) pairs that the member processes or has yet to revoke; none while it is away."""
         return set() if self.epoch < 0 else pairs(self.assigned) | pairs(self.revoking)
 
 
@@ -134,7 +135,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class DescribedMember:
-    """A member of a group whose coordinator assigns: the ``epoch`` it has reached, and its ``target`` assignment.
+    """A member of a group whose coordinator assigns: the ``epoch`` that it has reached, and its ``target`` assignment.
 
     ``member`` has its current assignment, without partitions that it has yet to revoke. ``epoch`` is negative while a
     static member is away. ``target``: None in share groups, whose members get their target at once.
@@ -149,7 +150,7 @@ class DescribedMember:
 class DescribedEpochs:
     """The epochs of a group whose coordinator assigns, and its members by id.
 
-    ``target_epoch``: the group epoch that the target assignment was made for.
+    ``target_epoch``: the group epoch for which the target assignment was computed.
     """
 
     epoch: int
@@ -167,7 +168,7 @@ class DescribedEpochs:
 
 
 PENDING_MAX = 10
-"""Maximum members that a running rebalance waits for and that are named."""
+"""Maximum members that are named among the members that a running rebalance waits for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Events as JSON objects and back, derived from the type hints of the dataclasses.
+"""Converts events to JSON objects and back, from the type hints of the dataclasses.
 
 A field that is added to an event needs no change here. All input is checked: kind, names, types, lengths. Partitions
 are written as ranges (``{"t": "0-4,7"}``), bytes as base64. The API has other dataclasses of the same field types.
@@ -44,7 +44,7 @@ ITEMS_MAX = 100_000
 """The most entries of one list or map: more than any group has members or topics."""
 
 PARTITIONS_MAX = 2_000_000
-"""The most partitions in one value: those owned and those assigned in a group that has all of a large cluster."""
+"""The most partitions in one value: owned and assigned partitions in a group that consumes all of a large cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class _Budget:
 
 
 class _Last:
-    """The last generation event and its line, replaced in one assignment so that threads see matching ones."""
+    """The last generation event and its line, replaced in one assignment so that threads see a matching pair."""
 
     entry: tuple[GenerationEvent | None, bytes] = None, b""
 
@@ -104,9 +104,10 @@ def json_object(data: bytes | str) -> object:
 
 
 def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Event:
-    """Read what `event_to_json` wrote.
+    """Read an event that `event_to_json` wrote.
 
-    Unknown fields are ignored, since newer releases may add some. ``partitions_max`` bounds those of the whole event.
+    Unknown fields are ignored, since newer releases may add some. ``partitions_max`` bounds the number of partitions in
+    the whole event.
 
     Raises:
         InvalidInputError: fields are missing, too long or of the wrong type; ``faults`` has one error for each.
@@ -120,10 +121,9 @@ def value_to_json(value: object) -> dict[str, Any]:
 
 
 def value_from_json(kind: type[_Value], data: object) -> _Value:
-    """Read what `value_to_json` wrote of a ``kind``; unknown fields are ignored.
+    """Read a value of ``kind`` that `value_to_json` wrote; ignore unknown fields.
 
-    Raises:
-        InvalidInputError: as of `event_from_json`.
+    Raises: InvalidInputError: see `event_from_json`.
     """
     return cast("_Value", _codec(cast("Any", kind)).decode("", data, _Budget(PARTITIONS_MAX)))
 

@@ -1,8 +1,8 @@
 """The events that this project publishes: one frozen value per kind, under one schema version.
 
 ``event_id`` is derived from the fact itself, not from the observer or the time of observation: replicas, restarts and
-replays of the topic give the same id. ``revision`` rises when better evidence for the same fact arrives; readers keep
-the highest.
+replays of the topic give the same id. ``revision`` increases when better evidence for the same fact arrives; readers
+keep the highest revision.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 1
-"""Version of all events. It rises when a field changes its meaning; added optional fields keep it."""
+"""Version of all events. It increases when a field changes its meaning, and not when optional fields are added."""
 
 
 class Callback(StrEnum):

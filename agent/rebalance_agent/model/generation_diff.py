@@ -21,17 +21,18 @@ Partition = tuple[str, int]
 """Topic and partition number."""
 
 Owners = Mapping[Partition, Member]
-"""Partition -> a member that it is assigned to; one of them where there are several (see `GenerationDiff`)."""
+"""Partition -> its owner, or one of its owners if there are several (see `GenerationDiff`)."""
 
 REMEMBERED_MAX = 4
-"""Groups whose owners are cached: for each rebalance, a dozen calls in turn need those of its two generations."""
+"""Maximum generations whose owners are cached: for each rebalance, a dozen calls in turn need two generations'
+owners."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationDiff:
     """The changes from ``before`` to ``after``.
 
-    - ``joined``, ``gone``: members of only one of the two.
+    - ``joined``, ``gone``: members of only one of the two generations.
     - ``replaced``: (old, new) with one instance id and two member ids: a static member that returned.
     - ``resubscribed``: (old, new) of one member with other topics.
     - ``taken``: partitions that a member had and no longer has.
@@ -54,9 +55,10 @@ class GenerationDiff:
 
 
 def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owners:
-    """Return the owner of each assigned partition; none without a group.
+    """Return the owner of each assigned partition; the result is empty without a group.
 
-    If there are several owners, it is the last in member order, or one of ``preferred`` (member ids) if there is one.
+    If a partition has several owners, the result has the last owner in member order, preferably one of ``preferred``
+    (member ids).
     """
     if group is None:
         return {}
@@ -67,9 +69,9 @@ def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owne
 
 
 class Identified(NamedTuple):
-    """The key of a cache: a generation, and the one before it if that is needed.
+    """The key of a cache: a generation, and the generation before it if that is needed.
 
-    It compares by object identity: comparing all members would take as long as what is cached.
+    Keys compare by object identity: comparing all members would take as long as computing the cached result.
     """
 
     after: GroupSnapshot
@@ -129,7 +131,7 @@ def diff_generations(before: GroupSnapshot | None, after: GroupSnapshot) -> Gene
 
 
 _Shares = Mapping[str, list[TopicPartitions]]
-"""Identity -> what its members are assigned: one mapping, unless a generation has an identity twice."""
+"""Identity -> the assignments of its members: one mapping, unless a generation has an identity twice."""
 
 
 def _shares(group: GroupSnapshot | None) -> _Shares:

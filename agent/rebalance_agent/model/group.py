@@ -76,7 +76,7 @@ STATES: dict[GroupType, tuple[GroupState, ...]] = {
         GroupState.STABLE,
     ),
 }
-"""Group type -> its possible states, each a series of a metric. Dead is not among them: such a group is gone."""
+"""Group type -> its possible states, each a series of a metric. Dead is not included, since such a group is gone."""
 
 
 SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
@@ -92,7 +92,7 @@ class RebalanceProtocol(StrEnum):
 
 
 def is_cooperative(assignor: str) -> bool:
-    """Return whether an assignor of this name can be cooperative (KIP-429): by its prefix, or Kafka Streams' own."""
+    """Return whether an assignor can be cooperative (KIP-429), judged by its prefix or as Kafka Streams' assignor."""
     return assignor.startswith("cooperative") or assignor == "stream"
 
 
@@ -110,7 +110,7 @@ class Member:
     """One member of a `GroupSnapshot`, for groups of every type. Timeouts are in milliseconds.
 
     ``subscription`` and ``assignment`` are None if the bytes did not decode or belong to another protocol type.
-    ``session_assumed``: no record contains the session timeout, so the brokers' default stands for it.
+    ``session_assumed``: no record contains the session timeout, so the brokers' default is used.
     """
 
     member_id: str

@@ -36,8 +36,8 @@ def event_id(
 ) -> str:
     """Return the id of a group's fact: 32 hexadecimal digits, derived from its content.
 
-    ``timestamp_ms`` is that of the closing record: a group that was deleted and created again, or a static member that
-    returns within one generation, then gets another id.
+    ``timestamp_ms`` is the timestamp of the closing record: a group that was deleted and created again, or a static
+    member that returns within one generation, then gets another id.
     """
     return digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
 

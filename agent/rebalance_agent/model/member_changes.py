@@ -55,8 +55,8 @@ def consumer_name(client_id: str, group: str) -> str:
 class MemberChanges(Generic[_Member]):
     """Members of two generations, matched by identity.
 
-    ``joined`` are only in the second one, ``gone`` only in the first; ``stayed``: (old, new) of those in both, in the
-    order of the second.
+    ``joined`` are only in the second generation, ``gone`` only in the first. ``stayed``: (old, new) of the members in
+    both generations, in the order of the second.
     """
 
     joined: tuple[_Member, ...]
@@ -70,12 +70,12 @@ class MemberChanges(Generic[_Member]):
 
     @property
     def departed(self) -> tuple[_Member, ...]:
-        """Those whose member ids are only in the first generation: they are gone, or returned under other ids."""
+        """The members whose ids are only in the first generation: they are gone, or returned under other ids."""
         return (*self.gone, *(old for old, _ in self.replaced))
 
 
 def member_changes(before: Iterable[_Member], after: Iterable[_Member]) -> MemberChanges[_Member]:
-    """Compare the members of two generations. The last one of several members with one identity counts."""
+    """Compare the members of two generations. If several members have one identity, the last member counts."""
     old = {identity(member): member for member in before}
     new = {identity(member): member for member in after}
     return MemberChanges(

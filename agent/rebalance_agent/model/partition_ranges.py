@@ -1,4 +1,4 @@
-"""Partition numbers that stay ranges in memory, for what members and sidecars claim.
+"""Partition numbers that stay ranges in memory, for partitions that members and sidecars claim.
 
 A claim such as ``0-99999`` has seven characters. As numbers it would take 4 MB, so a few posts could fill the memory of
 a process that keeps them. As ranges it takes as many bytes as its text.
@@ -62,7 +62,7 @@ class PartitionRanges(Sequence[int]):
         return range_spans(self.text)
 
     def __len__(self) -> int:
-        """Count the numbers, not the ranges."""
+        """Return the number of partition numbers, not of ranges."""
         return self._count
 
     def __iter__(self) -> Iterator[int]:
@@ -114,7 +114,7 @@ def as_ranges(partitions: ReportedPartitions) -> dict[str, PartitionRanges]:
 
 
 def plus(owned: Mapping[str, PartitionRanges], more: Mapping[str, PartitionRanges]) -> dict[str, PartitionRanges]:
-    """Return the partitions that are in either, topics in the order of ``owned``; the cost grows with the ranges."""
+    """Return the union, with topics in the order of ``owned``; the cost grows with the number of ranges."""
     return {**owned, **{topic: _union(owned.get(topic, NO_PARTITIONS), ranges) for topic, ranges in more.items()}}
 
 
@@ -127,7 +127,7 @@ def minus(owned: Mapping[str, PartitionRanges], less: Mapping[str, PartitionRang
 def within(partitions: ReportedPartitions, size_of: Callable[[str], int]) -> set[tuple[str, int]]:
     """Return as (topic, partition) those ``partitions`` that are below ``size_of(topic)``.
 
-    Claims beyond that cost nothing: their numbers are never created.
+    Claims beyond that have no cost, since their numbers are never created.
     """
     return {(topic, number) for topic, numbers in partitions.items() for number in _below(numbers, size_of(topic))}
 

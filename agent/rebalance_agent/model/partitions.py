@@ -77,7 +77,7 @@ def pairs_of(topic: str, numbers: Sequence[int]) -> Iterable[tuple[str, int]]:
 
 
 class _Pairs(dict[int, tuple[str, int]]):
-    """The pairs of one topic by partition number; they are made when they are first needed. Thread-safe."""
+    """The pairs of one topic by partition number; they are created when they are first needed. Thread-safe."""
 
     def __init__(self, topic: str) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ _pairs_of_topics: dict[str, _Pairs] = {}
 
 
 def shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
-    """Return an equal set, for small ones the same object each time: a group often gets the same partitions again."""
+    """Return an equal set; for a small set, always the same object: a group often gets the same partitions again."""
     return _shared_set(partitions) if len(partitions) <= _SHARED_SET_MAX else partitions
 
 
@@ -102,7 +102,7 @@ def _shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, 
 
 
 def existing(numbers: Sequence[int]) -> tuple[int, ...]:
-    """Return those of the ascending ``numbers`` that a partition can have, 0 to `PARTITION_MAX` - 1.
+    """Return the ascending ``numbers`` that partitions can have: those from 0 to `PARTITION_MAX` - 1.
 
     Members write these numbers, and a claim to an impossible partition is not ownership. Such a number could be written
     as a range, but not read back.
@@ -113,7 +113,7 @@ def existing(numbers: Sequence[int]) -> tuple[int, ...]:
 
 
 def existing_partitions(by_topic: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
-    """Return the `existing` ones of each topic's ascending numbers, without topics that have none."""
+    """Return the `existing` numbers of each topic's ascending numbers, without topics that have none."""
     return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
 
 
@@ -141,14 +141,13 @@ def to_ranges(numbers: Iterable[int]) -> str:
 def claimed_partitions(text: str) -> int:
     """Return how many partitions a text of ranges contains, without expanding them.
 
-    Raises:
-        DecodeError: as `from_ranges`.
+    Raises: DecodeError: see `from_ranges`.
     """
     return sum(last - first + 1 for first, last in range_spans(text))
 
 
 def from_ranges(text: str) -> tuple[int, ...]:
-    """Read what `to_ranges` wrote.
+    """Read the partition numbers that `to_ranges` wrote.
 
     Raises:
         DecodeError: the text is not ascending ranges of partition numbers below `PARTITION_MAX`.
@@ -159,8 +158,7 @@ def from_ranges(text: str) -> tuple[int, ...]:
 def range_spans(text: str) -> Iterable[tuple[int, int]]:
     """Return the ranges of a text as (first, last), both included.
 
-    Raises:
-        DecodeError: as `from_ranges`; while they are read.
+    Raises: DecodeError: see `from_ranges`; it is raised while the ranges are read.
     """
     return _short_spans(text) if len(text) <= _SHORT_TEXT_MAX else _read_spans(text)
 

@@ -67,8 +67,9 @@ class TopicMetadata:
 class MemberSubscription:
     """The subscription of one member as assignors see it.
 
-    ``owned`` was owned in ``generation``; ``standbys`` are partitions that the member has a copy of. ``config`` holds
-    assignor settings of this member (``assignment.consumer.weight`` ...); ``user_data``, where present, overrides it.
+    ``owned``: the partitions owned in ``generation``. ``standbys``: the partitions of which the member has a copy.
+    ``config`` holds assignor settings of this member (``assignment.consumer.weight`` ...); ``user_data``, where
+    present, overrides it.
     """
 
     member_id: str
@@ -86,7 +87,8 @@ class MemberSubscription:
 class MemberUserData:
     """The content of a member's user data: settings by name, and owned partitions, if its strategy needs them.
 
-    ``owned`` was assigned in ``generation`` (below 0: not known); ``standbys`` are partitions that it has a copy of.
+    ``owned`` was assigned in ``generation`` (below 0: not known); ``standbys``: partitions of which the member has a
+    copy.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -97,9 +99,10 @@ class MemberUserData:
 
 @dataclass(frozen=True, slots=True)
 class AssignedCopies:
-    """The partitions that a member is to keep a copy of.
+    """The partitions of which a member is to keep a copy.
 
-    ``warmups`` are those of ``standbys`` that wait for this copy (KIP-441): they move to the member when it reports it.
+    ``warmups`` are the ``standbys`` that wait for this copy (KIP-441): they move to the member when it reports the
+    copy.
     """
 
     standbys: TopicPartitions = field(default_factory=dict)
@@ -108,7 +111,7 @@ class AssignedCopies:
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription:
-    """The whole input of an assignor. ``group`` is the group's id where known; no decision depends on it.
+    """The whole input of an assignor. ``group`` is the group's id if it is known; no decision depends on it.
 
     ``config`` holds the settings of the assigning member that apply to the whole group.
     """
@@ -146,7 +149,7 @@ class GroupAssignment:
 
 
 def member_order(member: MemberSubscription) -> tuple[bool, bytes, bytes]:
-    """Return the sort key of Java's ``MemberInfo``: static members by instance id, then dynamic ones by member id.
+    """Return the sort key of Java's ``MemberInfo``: static members by instance id, then dynamic members by id.
 
     Strings compare by UTF-16 code units, as in Java; the member id breaks ties between equal instance ids.
     """

@@ -1,4 +1,4 @@
-"""Merges the records from before the tail began with those that the tail reads in the meantime. Pure.
+"""Merges the records from before the tail began with the records that the tail reads in the meantime. Pure.
 
 All records of a key are in one partition, so the record with the highest offset is valid. The backfill keeps the last
 record of each key, and drops it if the tail has read a newer one: old state never overwrites new state, and old
@@ -53,7 +53,7 @@ class BackfillMerge(Generic[R]):
         return frozenset(self._ends)
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """Take a record of ``key`` that the tail read: the old one is dropped, whether it was already read or not."""
+        """Process a record of ``key`` that the tail read: drop the old record, even if it has not been read yet."""
         if partition in self._newer:
             self._newer[partition].add(key)
             self._last[partition].pop(key, None)

@@ -1,4 +1,4 @@
-"""The backfill and its Kafka client, which exists only while there is something to read."""
+"""Runs the backfill. Its Kafka client exists only while there are records to read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BackfillReader:
     """Reads the last record of each key before given end offsets. Used by one thread."""
 
     def __init__(self, context: CollectorContext, topic: str, records: GroupRecords) -> None:
-        """Nothing is read before `expect`."""
+        """Set the source; no records are read before `expect`."""
         self._context = context
         self._topic = topic
         self._records = records
@@ -61,7 +61,7 @@ class BackfillReader:
         self._close_if_done()
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """Process a record of ``key`` that the tail read: the old one is dropped."""
+        """Process a record of ``key`` that the tail read: drop the old record of this key."""
         self._backfill.seen_live(partition, key)
 
     def read(self) -> dict[int, list[TopicRecord]]:
@@ -88,7 +88,7 @@ class BackfillReader:
             reader.reopen(stuck)
 
     def close(self) -> None:
-        """Close the client, even if there is more to read."""
+        """Close the client, even if there are more records to read."""
         if self._reader:
             self._reader.close()
             self._reader = None

@@ -1,4 +1,4 @@
-"""Forwards records of the offsets topic: all to ``on_records``, groups and commits to the tracker."""
+"""Forwards records of the offsets topic: all records to ``on_records``, group records and commits to the tracker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMMITS_MAX = 5_000
 class ObservationEmitter:
     """Puts `GroupRecord` and `EpochRecord` observations into the inbox. Used by one thread.
 
-    ``replay``: which of the tail's records are read again after snapshots. ``gaps``: where offsets were missing.
+    ``replay``: recognises the tail's records that are read again after snapshots. ``gaps``: where offsets were missing.
     ``share``: which groups must wait because they cause too much work.
     """
 
@@ -40,7 +40,7 @@ class ObservationEmitter:
         records: GroupRecords,
         on_records: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None,
     ) -> None:
-        """``on_records`` is called with all records that the tail reads, and its next offsets (partition -> offset)."""
+        """``on_records`` is called with all records that the tail reads, and the next offsets (partition -> offset)."""
         self._context = context
         self._records = records
         self._on_records = on_records
@@ -54,7 +54,7 @@ class ObservationEmitter:
         self._commits_emitted = self._context.clock.monotonic()
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """Emit what was read of these partitions, which are no longer read."""
+        """Emit the records read from these partitions, which are no longer read."""
         self._emit_commits()
         self.replay.drop(partitions)
         self.gaps.drop(partitions)
@@ -69,7 +69,7 @@ class ObservationEmitter:
     def emit_live(
         self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]
     ) -> None:
-        """Pass on all ``records``, and emit ``messages``, those of groups among them, in the order of the records.
+        """Pass on all ``records``, and emit ``messages`` (the group records among them), in the order of the records.
 
         This order makes the tracker's conclusions independent of the batch size. ``positions``: the tail's next
         offsets. Commits are emitted before the next record of a group, or every `COMMITS_EVERY_S`, even if there are no
@@ -89,7 +89,7 @@ class ObservationEmitter:
             self._emit_commits()
 
     def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Pass records up to the next one of a group to ``on_records``, and collect the commits among them."""
+        """Pass records up to the next group record to ``on_records``, and collect the commits among them."""
         commits = self._commits
         for record in records:
             key = record.key() or b""

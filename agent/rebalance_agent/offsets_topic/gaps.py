@@ -33,7 +33,7 @@ class OffsetGaps:
             self._after.pop(partition, None)
 
     def see(self, records: Sequence[TopicRecord]) -> None:
-        """Process all records that the tail read, also offset commits, in their order."""
+        """Process all records that the tail read, including offset commits, in their order."""
         ends = {record.partition(): record.offset() + 1 for record in records}
         if sum(end - self._next.get(partition, 0) for partition, end in ends.items()) != len(records):
             self._find(records)

@@ -1,6 +1,6 @@
 """Selects the records of shown groups in ``__consumer_offsets``, and decodes them into observations.
 
-Nearly all records are offset commits: they are recognised by the first two bytes of their key and never decoded.
+Nearly all records are offset commits: commits are recognised from the first two bytes of their key and never decoded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rebalance_agent.tracking.observed_record import observed_record
 __all__ = ["GroupRecords"]
 
 KEYS_MAX = 20_000
-"""Maximum keys for which it is cached whether their group is shown, about 4 MB: the same keys occur repeatedly."""
+"""Maximum keys in the cache of shown groups, about 4 MB: the same keys occur repeatedly."""
 
 
 class GroupRecords:
@@ -51,7 +51,7 @@ class GroupRecords:
             self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))
         records = []
         unknown = 0
-        # Nearly all are commits, a million at a start, so only this comparison is done for each.
+        # Nearly all records are commits, a million at a start, so each record costs only this comparison.
         others = [index for index, key in enumerate(keys) if not COMMIT_KEYS_START <= key < COMMIT_KEYS_END]
         for message, key in [(messages[index], keys[index]) for index in others]:
             kind = record_kind(key)
@@ -75,10 +75,10 @@ class GroupRecords:
         gap_offset: int = -1,
         seen_ms: int | None = None,
     ) -> GroupRecord | EpochRecord | None:
-        """The observation of a group's record; None (and counted) where it is malformed or of an unknown version.
+        """Return a group's record as an observation; count it and return None if it is malformed or of unknown version.
 
-        ``live``, ``replayed``, ``gap_offset``, ``seen_ms``: as in `GroupRecord`; it is seen now by default. The claims
-        of a classic group are bounded (`bounded_claims`).
+        ``live``, ``replayed``, ``gap_offset``, ``seen_ms``: as in `GroupRecord`; ``seen_ms`` is the current time by
+        default. The claims of a classic group are bounded (`bounded_claims`).
         """
         record = decode_counted(self._meters, message.key() or b"", message.value())
         fact = None if record is None else group_fact(record)

@@ -62,14 +62,14 @@ class Ownership:
         self._count: int | None = None
 
     def on_partition_count(self, partitions: int) -> None:
-        """Set the topic's number of partitions; 0 where it does not exist yet."""
+        """Set the topic's number of partitions; 0 if the topic does not exist yet."""
         self._count = partitions
 
     def topic_denied(self, *, yes: bool) -> None:
-        """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
+        """Set whether reading the topic is denied (``yes``): then no work is shared, and every group is described."""
 
     def partitions(self) -> frozenset[int] | None:
-        """Return the partitions that this observer owns now; None while that is not known."""
+        """Return the partitions that this observer owns now; None while they are unknown."""
         return None if self._count is None else frozenset(range(self._count))
 
     def owns(self, _group: str) -> bool:
@@ -81,8 +81,8 @@ class Ownership:
 class SharedOwnership(Ownership):
     """The share of one of several observers with the same ``group_id``; empty before the first assignment.
 
-    The group is joined when ``worker`` starts. ``stored``: whether each of these partitions has a snapshot, or never
-    gets one.
+    The group is joined when ``worker`` starts. ``stored``: returns whether each of the partitions has a snapshot, or
+    never gets a snapshot.
     """
 
     properties: Mapping[str, str]

@@ -28,7 +28,7 @@ class ReadingProgress:
         self._waiting: dict[int, _Waiting] = {}
 
     def stuck(self, positions: Mapping[int, int], ends: Mapping[int, int], now: float) -> list[int]:
-        """Return the partitions that were not read for `STUCK_S` though records followed, in order.
+        """Return, in order, the partitions that were not read for `STUCK_S` although there were records to read.
 
         ``positions``, ``ends``: partition -> the next offset to read, and the log's end offset. ``now``: monotonic
         seconds.

@@ -70,9 +70,9 @@ class OffsetsTail:
     partition -> the offset before which all records were observed, up to a second old; without partitions whose old
     records are still being read.
 
-    ``denied`` is called with the reason when reading is denied; ``on_records`` with all records that the tail reads
-    and its next offsets; ``on_resumed`` with the time (epoch ms) of the oldest loaded snapshot; ``on_late`` when `late`
-    becomes true. It reads all partitions without ``ownership``; each start is a backfill without ``snapshots``.
+    ``denied`` is called with the reason when reading is denied; ``on_records`` with all records that the tail reads and
+    its next offsets; ``on_resumed`` with the time (epoch ms) of the oldest loaded snapshot; ``on_late`` when `late`
+    becomes true. Without ``ownership``, the tail reads all partitions; without ``snapshots``, each start is a backfill.
     """
 
     context: CollectorContext
@@ -116,7 +116,7 @@ class OffsetsTail:
     def check(self) -> None:
         """Compare positions with the topic's end, since a stuck tail looks like a quiet topic.
 
-        To be called regularly.
+        Call it regularly.
         """
         tail = self._tail
         if tail is None:

@@ -62,7 +62,7 @@ class Baseline(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """A group's hours, three numbers each, NaN for None: objects would take six times the memory."""
+    """A group's hours with three numbers each (NaN for None), because objects would take six times the memory."""
 
     computed_ms: int
     seconds: array[float]
@@ -75,13 +75,13 @@ class Baselines:
     """
 
     def __init__(self) -> None:
-        """Start with no baseline."""
+        """Start without baselines."""
         self.version = 0
         self._lock = threading.Lock()
         self._groups: dict[str, _Packed] = {}
 
     def put(self, baseline: GroupBaseline) -> bool:
-        """Replace the group's baseline; return False if `BASELINES_MAX` other groups are kept already."""
+        """Replace the group's baseline; return False if `BASELINES_MAX` other baselines are already kept."""
         seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
         for hour in baseline.hours:
             percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
@@ -108,7 +108,7 @@ class Baselines:
                 self.version += 1
 
     def at(self, group: str, now_ms: int) -> Baseline | None:
-        """The baseline of ``group`` at the hour of ``now_ms`` (epoch ms); None if it is unknown or too old."""
+        """Return the baseline of ``group`` at the hour of ``now_ms`` (epoch ms); None if it is unknown or too old."""
         with self._lock:
             packed = self._groups.get(group)
         if packed is None or now_ms - packed.computed_ms > BASELINE_AGE_MAX_MS:
@@ -119,7 +119,7 @@ class Baselines:
 
 
 class BaselinesReader:
-    """Keeps ``baselines`` equal to the topic's records of this cluster; empty without the topic.
+    """Keeps ``baselines`` equal to this cluster's records in the topic, and empty if there is no topic.
 
     Only one caller at a time is allowed. Its Kafka client exists only if the topic does.
     """

@@ -1,10 +1,10 @@
-"""Committed offsets of groups, from the tail of the offsets topic; OffsetFetch is used only for those in doubt.
+"""Follows groups' committed offsets in the tail of the offsets topic; uses OffsetFetch only for offsets in doubt.
 
 Commits are in doubt because of transactions. The tail also reads offsets that were committed in a transaction that is
 still open or was aborted, and clients cannot distinguish such records. But most commits can be shown to be outside
 transactions: every transaction before the last stable offset has ended, and its end is a marker, which clients see as a
-gap between offsets. So a commit before the last stable offset was made without a transaction if no gap follows it, up
-to an end offset that was requested later. For all others the committed offset is requested with OffsetFetch.
+gap between offsets. So a commit before the last stable offset was made without a transaction if no gap lies between the
+commit and an end offset that was requested later. For all other commits, OffsetFetch requests the committed offset.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rebalance_agent.offsets_topic.record_decoder import decode_counted
 __all__ = ["KEYS_MAX", "CommittedOffsets"]
 
 KEYS_MAX = 50_000
-"""Maximum decoded keys in the cache (about 15 MB): those of a busy cluster repeat every few seconds."""
+"""Maximum decoded keys in the cache (about 15 MB): the same keys of a busy cluster repeat every few seconds."""
 
 
 class _Commit(NamedTuple):
@@ -58,7 +58,7 @@ class CommittedOffsets:
     """
 
     def __init__(self, follows: Callable[[str], bool], meters: Meters) -> None:
-        """``follows``: whether a group may be followed; ``meters`` count records that cannot be decoded."""
+        """``follows``: returns whether a group may be followed; ``meters`` count records that cannot be decoded."""
         self._meters = meters
         self._changed = threading.Condition()
         self._groups: dict[str, _Group] = {}
@@ -77,7 +77,7 @@ class CommittedOffsets:
         self._subject = remembered(subject, KEYS_MAX)
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Process ``records`` that the tail read; ``positions``: partition -> its next offset, past all markers."""
+        """Process ``records`` that the tail read; ``positions``: partition -> the next offset, past all markers."""
         subject_of, groups, following, gaps = self._subject, self._groups, self._next, self._gaps
         with self._changed:
             for record in records:
@@ -94,7 +94,7 @@ class CommittedOffsets:
             self._changed.notify_all()
 
     def follow(self, partitions_of: Mapping[str, AbstractSet[Partition]]) -> None:
-        """Follow these partitions (by group) and no others; the commits of new ones are in doubt."""
+        """Follow only these partitions (by group); the commits of newly followed partitions are in doubt."""
         with self._changed:
             for name, partitions in partitions_of.items():
                 group = self._groups.setdefault(name, _Group())
@@ -131,7 +131,7 @@ class CommittedOffsets:
     def judge(self, stable: Mapping[int, int], ends: Mapping[int, int]) -> None:
         """Accept the commits selected by `to_judge` that were certainly made outside transactions; doubt the others.
 
-        ``stable``: last stable offsets, requested after `to_judge`; ``ends``: end offsets, requested after those.
+        ``stable``: last stable offsets, requested after `to_judge`. ``ends``: end offsets, requested after ``stable``.
         """
         with self._changed:
             groups = list(self._groups.items())
@@ -140,7 +140,7 @@ class CommittedOffsets:
                 self._judge(name, group, stable, ends)
 
     def doubtful(self, groups_max: int) -> list[str]:
-        """Return up to ``groups_max`` groups that need an OffsetFetch, the longest waiting first."""
+        """Return up to ``groups_max`` groups that need an OffsetFetch, the group that has waited longest first."""
         with self._changed:
             names = list(self._doubtful)[:groups_max]
             for name in names:
@@ -156,7 +156,7 @@ class CommittedOffsets:
                 self._doubtful.pop(name, None)
 
     def offsets(self, name: str) -> Mapping[Partition, int]:
-        """Return partition -> committed offset, as far as known."""
+        """Return partition -> committed offset, for partitions whose committed offset is known."""
         with self._changed:
             group = self._groups.get(name)
             return dict(group.committed) if group else {}
@@ -172,7 +172,7 @@ class CommittedOffsets:
             decided = commit.offset < stable.get(commit.partition, 0)
             if not (decided and self._plain(commit, ends) and self._apply(group, partition, commit)):
                 self._doubtful[name] = None
-            # A commit that may be in an open transaction is judged again until that ends.
+            # A commit that may be in an open transaction is judged again until the transaction ends.
             if decided or partition in group.unjudged:
                 del group.judging[partition]
 

@@ -1,7 +1,7 @@
-"""Descriptions with epochs, of consumer, share and streams groups: their generations where the log may not be read.
+"""Describes consumer, share and streams groups with epochs: the source of generations if the log cannot be read.
 
-librdkafka has no requests for most of it, so they go through kafka-python, if it is installed and can log in. Where it
-cannot, or a broker refuses, consumer groups are described without epochs (`describe_groups`).
+librdkafka lacks most of these requests, so kafka-python sends them if it is installed and can log in. If it cannot log
+in, or a broker refuses, consumer groups are described without epochs (`describe_groups`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 __all__ = ["BATCH_MAX", "MOVING", "MOVING_MAX", "Describer", "EpochPoll"]
 
 BATCH_MAX = 20
-"""Maximum groups per request: a group of 20 members costs 1.5 ms to decode, and if one group has changed, so do all."""
+"""Maximum groups per request: a group of 20 members takes 1.5 ms to decode, and if one group has changed, all groups of
+the request are decoded."""
 
 MOVING = (GroupState.NOT_READY, GroupState.ASSIGNING, GroupState.RECONCILING)
 """The states of groups whose members reconcile."""
 
 MOVING_MAX = 100
-"""Maximum groups that `EpochPoll.again` describes in one call, in turn: it is called several times a second."""
+"""Maximum groups that one call of `EpochPoll.again` describes, in turn: it is called several times a second."""
 
 RETRY_MAX_S = 60.0
 """Maximum seconds between two attempts after failures."""
 
 REASONS_MAX = 20
-"""Maximum reasons that are logged, since some have text of a broker."""
+"""Maximum reasons that are logged, since some contain text from a broker."""
 
 _TEXT = "groups of the newer protocols are described without epochs: {}"
 
@@ -65,8 +66,8 @@ class Describer(Protocol):
 class EpochPoll:
     """Describes all groups whose coordinator assigns at each `poll`, and those whose members reconcile at each `again`.
 
-    It puts a `GroupDescribed` for each. Nothing is requested while ``needed()`` is false. Its failures are logged and
-    do not make the observer unready: another poll describes groups that are not described here (`handles`).
+    It puts a `GroupDescribed` for each group. It sends no requests while ``needed()`` is false. Its failures are logged
+    and do not make the observer unready: another poll describes groups that are not described here (`handles`).
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class EpochPoll:
     ) -> None:
         """``make`` is called when a description is needed and there is no describer.
 
-        It raises `InvalidInputError` if this cluster's login cannot be used; then nothing is described here.
+        It raises `InvalidInputError` if this cluster's login cannot be used; then this poll describes no groups.
         """
         self._context, self._make, self._needed = context, make, needed
         self._describer: Describer | None = None
@@ -89,11 +90,11 @@ class EpochPoll:
         self._lock = threading.Lock()  # the two polls run in different threads
 
     def handles(self, group: str) -> bool:
-        """Whether ``group`` is described here. From any thread."""
+        """Whether this poll describes ``group``. Call it from any thread."""
         return not self._failure and group in self._listed and group not in self._refused
 
     def undescribed(self) -> str:
-        """Return why some groups are described without epochs; empty if none is. From any thread."""
+        """Return why some groups are described without epochs; empty if there are none. Call it from any thread."""
         refused = self._refused
         if not (reason := self._unusable or self._failure) and refused:
             reason = f"{len(refused)} of them, for example {(first := min(refused))!r}: {refused[first]}"
@@ -149,7 +150,7 @@ class EpochPoll:
             return self._describer
 
     def _warn(self, reason: str) -> None:
-        """Log why groups are not described here: once for each reason, until all of them are."""
+        """Log why this poll does not describe groups: once for each reason, until it describes all groups."""
         if reason not in self._warned and len(self._warned) < REASONS_MAX:
             self._warned.add(reason)
             _log.warning(_TEXT.format(reason))
@@ -206,9 +207,9 @@ class EpochPoll:
         idle_ms: int | None = None,
         repeated: bool = False,
     ) -> None:
-        """Describe ``groups``; ``new``: those that were not listed at ``absent_ms``.
+        """Describe ``groups``; ``new``: the groups that were not listed at ``absent_ms``.
 
-        ``begun``: those that were not listed as moving at ``idle_ms``, and are now.
+        ``begun``: the groups that are listed as moving now, and were not at ``idle_ms``.
         """
         if self._context.inbox.closed or not groups:
             return

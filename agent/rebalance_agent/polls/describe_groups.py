@@ -1,4 +1,4 @@
-"""DescribeGroups: shows groups early if the backfill takes long, and is the only source if reading is denied."""
+"""Polls DescribeGroups, which shows groups early if the backfill takes long, or if the topic may not be read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BATCH_MAX = 100
 
 
 AGAIN_MAX = 20
-"""Groups that `DescribePoll.again` describes in one call: it is called several times a second."""
+"""Maximum groups that one call of `DescribePoll.again` describes: it is called several times a second."""
 
 
 class DescribePoll:
-    """Describes the listed groups while ``needed()`` is true; puts one `GroupDescribed` for each.
+    """Describes the listed groups while ``needed()`` is true; puts one `GroupDescribed` for each group.
 
     Groups that rebalance or reconcile are described more often, by `again`, until they have settled.
     """
@@ -36,7 +36,7 @@ class DescribePoll:
     ) -> None:
         """``needed`` is called before every batch; no batch starts after the inbox was closed.
 
-        ``elsewhere``: whether a group is described by another poll.
+        ``elsewhere``: returns whether another poll describes a group.
         """
         self._elsewhere = elsewhere
         self._context = context
@@ -79,7 +79,7 @@ class DescribePoll:
         self._describe(groups)
 
     def _describe(self, asked_groups: Sequence[str]) -> bool:
-        """Describe ``asked_groups``; return False if that is no longer needed."""
+        """Describe ``asked_groups``; return False if descriptions are no longer needed."""
         if self._context.inbox.closed or not self._needed():
             with self._lock:
                 self._unsettled.clear()

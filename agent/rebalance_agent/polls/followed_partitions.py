@@ -1,4 +1,4 @@
-"""Selects the partitions whose committed offsets are followed: owned partitions, and those committed before."""
+"""Selects the partitions whose committed offsets are followed: owned or previously committed partitions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FollowedPartitions:
     def choose(
         self, views: Iterable[GroupView], topics: Mapping[str, int], commits: CommittedOffsets, *, all_read: bool
     ) -> tuple[_Chosen, _Chosen]:
-        """The partitions that have an owner, and all to follow, by group. ``topics``: partition counts of all topics.
+        """Return owned partitions and all partitions to follow, by group. ``topics``: partition counts of all topics.
 
         ``all_read``: whether all existing records were read, so that views from records are current.
 
@@ -85,7 +85,7 @@ class FollowedPartitions:
     def holders(self, group: str) -> Holders | None:
         """Return the owners of the group's partitions at the last `choose`; None if they are unknown.
 
-        It is the same object while the members are unchanged.
+        The result is the same object while the members are unchanged.
         """
         return self._read[group].holders if group in self._known else None
 
@@ -103,7 +103,7 @@ class FollowedPartitions:
         return _Members(view.members, holders, subscribed)
 
     def _look_for(self, groups: Collection[str]) -> None:
-        """Query the offsets of groups without members and known offsets; each is queried again from time to time."""
+        """Query the offsets of groups without members and known offsets; query each group again from time to time."""
         now = self.context.clock.monotonic()
         self._asked_at = {group: at for group, at in self._asked_at.items() if group in groups}
         self._found = {group: partitions for group, partitions in self._found.items() if group in groups}

@@ -1,4 +1,4 @@
-"""Lag and produce rate of followed groups' partitions, from end offsets (one request per period) and tailed commits.
+"""Measures lag and produce rate of followed partitions, from end offsets (one request per period) and tailed commits.
 
 There is no request per group, unless transactions leave committed offsets in doubt (see `CommittedOffsets`).
 """
@@ -48,11 +48,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class LoadsPoll:
-    """Measures followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions.
+    """Measures followed groups: whole groups, ordered by name, up to `FOLLOWED_MAX` partitions.
 
-    Puts `LoadsSeen` for groups with members. ``lags``: group -> its lag at the last measurement, with or without
-    members, if its committed offsets were certain then. It is replaced, never changed, so any thread may read it.
-    ``follows``: which groups; ``views``: all groups now; ``tailing``: whether `on_records` gets every commit.
+    It puts `LoadsSeen` for groups with members. ``lags``: group (with or without members) -> its lag at the last
+    measurement, if its committed offsets were certain then. This mapping is replaced, never changed, so any thread may
+    read it. ``follows``: which groups to follow. ``views``: all current groups. ``tailing``: whether `on_records` gets
+    every commit.
     """
 
     context: CollectorContext
@@ -112,7 +113,7 @@ class LoadsPoll:
             self.lags = {group: lag for group, lag in lags.items() if lag}
 
     def _choose(self) -> tuple[dict[str, frozenset[Partition]], dict[str, frozenset[Partition]]]:
-        """The partitions with an owner and all followed ones, by group: whole groups, in order of their names."""
+        """Return the owned partitions and all followed partitions, by group: whole groups, ordered by name."""
         all_read = self.tailing()  # read before the views
         owned, chosen = self._followed.choose(self.views(), self._topics, self.commits, all_read=all_read)
         followed: dict[str, frozenset[Partition]] = {}

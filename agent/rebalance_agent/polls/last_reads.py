@@ -1,4 +1,4 @@
-"""Queries when the last records that departed members read were appended, by ListOffsets with timestamps.
+"""Queries when the last records that departed members read were appended, with ListOffsets and timestamps.
 
 No records are read: the first offset at or after a time shows whether a member, which read up to its committed offset,
 had read a record of that time. A few such queries bound the time.
@@ -35,10 +35,10 @@ OffsetsAt = Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
 
 
 class ReadTimesPoll:
-    """Answers and removes the tracker's ``questions`` whenever it is called; puts `ReadsAppended`."""
+    """Answers and removes the tracker's ``questions`` whenever it is called, and puts `ReadsAppended`."""
 
     def __init__(self, context: CollectorContext, questions: deque[ReadQuestion]) -> None:
-        """Set the source of queries; none is sent yet."""
+        """Set the source of queries; no query is sent yet."""
         self.questions = questions
         self._context = context
 

@@ -1,4 +1,4 @@
-"""ListGroups: often for rebalancing groups, sometimes for all; it shows the start of classic rebalances."""
+"""Polls ListGroups, often for rebalancing groups and sometimes for all: it shows when classic rebalances start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def list_poll(
     context: CollectorContext,
     on_groups: Callable[[list[str]], None] = lambda _groups: None,
 ) -> Poll:
-    """A poll that puts `GroupsListed` for ``states`` (empty: all); ``on_groups`` gets the names of shown groups."""
+    """Return a poll that puts `GroupsListed` for ``states`` (empty: all); ``on_groups`` gets shown groups' names."""
     states_wanted = frozenset(states)
 
     def ask() -> None:

@@ -29,7 +29,8 @@ MEMBERS_PART = "member_events"
 """The part's name in readiness."""
 
 REWIND_MORE_MS = 60_000
-"""How long (ms) before the requested time reading starts: for reports of a running rebalance, and late reports."""
+"""How long (ms) before the requested time reading starts, to include reports of a running rebalance and late
+reports."""
 
 REWIND_MAX_MS = 600_000
 """Longest time (ms) to read back: older reports are about rebalances that are no longer revised."""
@@ -149,7 +150,7 @@ class MemberEvents:
 
 
 def parse_report(value: bytes | None) -> Reported | None:
-    """Read a published event; None for a kind that neither members nor gateways report.
+    """Parse a published event; return None for a kind that neither members nor gateways report.
 
     Raises:
         InvalidInputError: the bytes are not an event, or exceed a size limit.

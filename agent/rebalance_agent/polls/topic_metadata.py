@@ -13,7 +13,7 @@ __all__ = ["NAMELESS_S", "TopicsPoll"]
 
 
 NAMELESS_S = 60.0
-"""Seconds for which an id counts as unknown to the cluster: records keep naming deleted topics."""
+"""Seconds for which an id counts as unknown to the cluster: records continue to name deleted topics."""
 
 
 class TopicsPoll:

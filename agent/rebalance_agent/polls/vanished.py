@@ -1,10 +1,10 @@
 """Finds groups that vanished without a tombstone: the log has their records, but their coordinator has no such group.
 
-This happens if the offsets topic was truncated, or its coordinator failed to write the tombstone: no record will show
-it. ListGroups cannot show it either, since it hides groups that may not be described, so it only selects the groups to
-query. DescribeGroups decides: it reports that a group does not exist only to a principal that may describe it. Its
-answer is used only after all records written before it have been read, so a deletion that is still being read is
-reported by its tombstone.
+This happens if the offsets topic was truncated, or the group's coordinator failed to write the tombstone: no record
+will show the deletion. ListGroups cannot show it either, since it hides groups that may not be described. So ListGroups
+only selects the groups to query, and DescribeGroups decides: it reports that a group does not exist only to a principal
+that may describe the group. The answer is used only after all records written before it have been read, so a deletion
+that is still being read is reported by its tombstone.
 
 librdkafka has no requests for share and streams groups, so these are not checked.
 """
@@ -58,7 +58,7 @@ class _Doubt:
 
 @dataclass(eq=False)
 class VanishedGroups:
-    """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups cost nothing.
+    """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups need no requests.
 
     ``views``: all current groups. ``reached``: partition -> the offset before which all records were observed.
     """
@@ -127,7 +127,7 @@ class VanishedGroups:
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
     def _next_batch(self, names: list[str]) -> list[str]:
-        """Return the groups to ask for now: those after the previous batch, then from the first on."""
+        """Return the groups to query now: the groups after the previous batch, then again from the first group on."""
         later = [name for name in names if name > self._last]
         batch = (later + names[: len(names) - len(later)])[:ASKED_MAX]
         self._last = batch[-1] if len(names) > ASKED_MAX else ""

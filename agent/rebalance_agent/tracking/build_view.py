@@ -24,7 +24,8 @@ def build_view(
 ) -> GroupView:
     """Build the part of the view that depends on the generation alone.
 
-    ``members``: the generation's members. ``quality``: the quality of this generation, or of a slightly earlier one.
+    ``members``: the generation's members. ``quality``: the quality of its assignment, or of the assignment of a
+    slightly earlier generation.
     """
     value = generation.value
     sizes = {topic: count for topic, count in generation.topics.items() if topic in members.topics}
@@ -63,9 +64,10 @@ def build_view(
 
 
 def keeps_base_view(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
-    """Whether a record leaves the group's base view unchanged; ``old`` and ``new``: its member's assignments.
+    """Whether a record leaves the group's base view unchanged; ``old`` and ``new``: the member's assignments.
 
-    In a large group each member writes a record when it reaches a new epoch, and most keep their partitions.
+    In a large group, the coordinator writes a record for each member that reaches a new epoch, and most members keep
+    their partitions.
     """
     if record.kind is CurrentAssignment:
         return old is not None and new is not None and _visible_part(old) == _visible_part(new)

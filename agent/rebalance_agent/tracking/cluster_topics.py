@@ -12,7 +12,8 @@ GONE_MAX = 10_000
 """The number of deleted topics whose ids are kept: a group's records refer to them until its next assignment."""
 
 CLAIMABLE_MIN = 1_000
-"""Partitions of any topic that a member may claim: more than most topics have, and few enough to list."""
+"""Number of partitions that a member may always claim of a topic: more than most topics have, and few enough to
+list."""
 
 
 class ClusterTopics:
@@ -32,7 +33,7 @@ class ClusterTopics:
 
     @property
     def known(self) -> bool:
-        """Whether the cluster's topics have been seen at all."""
+        """Whether any list of the cluster's topics has been seen."""
         return self._since_ms is not None
 
     def differs(self, counts: Mapping[str, int], ids: Mapping[str, str]) -> bool:
@@ -41,10 +42,10 @@ class ClusterTopics:
         return not self.known or counts != self._counts or not named.items() <= self._names.items()
 
     def update(self, at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> set[str]:
-        """Store a list of all topics; return those that are new, deleted, or have a different partition count or id.
+        """Store a list of all topics; return topics that are new, deleted, or have a different partition count or id.
 
-        A list older than the last one is ignored. ``ids``: topic ids by name; those of the topics deleted last are
-        kept, since records still refer to them.
+        A list older than the last one is ignored. ``ids``: topic ids by name. The ids of the topics that were deleted
+        last are kept, since records still refer to them.
         """
         if at_ms < self._at_ms:
             return set()
@@ -66,7 +67,7 @@ class ClusterTopics:
         self._created_ms = {topic: min(created_ms, now_ms) for topic, created_ms in self._created_ms.items()}
 
     def name(self, topic_id: str) -> str:
-        """Return the name of the topic with that id; the id itself while its name is unknown."""
+        """Return the name of the topic with that id, or the id itself while the name is unknown."""
         return self._names.get(topic_id, topic_id)
 
     def has_name(self, topic_id: str) -> bool:
@@ -80,8 +81,8 @@ class ClusterTopics:
     def claimable(self, topic: str) -> int:
         """Return how many partitions of the topic a member may claim in a report.
 
-        That is its partition count, but at least `CLAIMABLE_MIN`: the topic or its last partitions may be newer than
-        the last list, and the observer may have no permission to see the topic.
+        The result is the topic's partition count, but at least `CLAIMABLE_MIN`: the topic or its last partitions may be
+        newer than the last list, and the observer may have no permission to see the topic.
         """
         return max(self.count(topic), CLAIMABLE_MIN)
 
@@ -97,11 +98,11 @@ class ClusterTopics:
         return not self.known or topic in self._counts
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
-        """Return the partition counts of those of ``topics`` that exist."""
+        """Return the partition count of each of the ``topics`` that exists."""
         return {topic: count for topic in sorted(topics) if (count := self.count(topic))}
 
     def sizes_in(self, topics: Iterable[str], value: GroupSnapshot) -> dict[str, int]:
-        """Return the same, but at least the partitions that the group assigns: a record may be newer than the list."""
+        """Return `sizes`, but at least the partitions that the group assigns: a record may be newer than the list."""
         assigned_counts: dict[str, int] = {}
         for member in value.members:
             for topic, numbers in member.assigned.items():
@@ -109,7 +110,7 @@ class ClusterTopics:
         return self.sizes_with(topics, assigned_counts)
 
     def sizes_with(self, topics: Iterable[str], assigned_counts: Mapping[str, int]) -> dict[str, int]:
-        """Return the same; ``assigned_counts`` is the lowest possible partition count of each assigned topic."""
+        """Return `sizes`, but at least ``assigned_counts``: the lowest possible count of each assigned topic."""
         sizes = {topic: max(self.count(topic), assigned_counts.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
 
@@ -131,6 +132,6 @@ class PartitionCount:
 
 
 def _newest(names: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids of deleted topics, the latest `GONE_MAX` of them."""
+    """Return the ids of the `GONE_MAX` topics that were deleted last."""
     gone = [topic_id for topic_id in names if topic_id not in now]
     return {topic_id: names[topic_id] for topic_id in gone[-GONE_MAX:]}

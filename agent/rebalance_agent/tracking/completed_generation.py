@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 16
-"""Maximum generations per episode. One or two follow-ups are usual; a group that never settles is reported in parts."""
+"""Maximum generations per episode. One or two follow-ups are usual; an episode that exceeds the maximum is reported in
+parts."""
 
 
 class TopicMetadataSeen(NamedTuple):
@@ -45,14 +46,15 @@ class TopicMetadataSeen(NamedTuple):
 class PartitionHandover:
     """The handover of one partition between members, as the coordinator recorded it (epoch milliseconds).
 
-    The owner was asked to revoke the partition at ``asked_ms`` and had done so at ``released_ms``; the new owner was
-    assigned it at ``given_ms``. Each is None if it did not happen, or happened before the observer started.
-    ``left_unowned``: no other member owned the partition when it was revoked, so it was stalled even if the old owner
-    gets it back. ``earlier``: previous handovers in the same rebalance, where a newer epoch replaced the one that
-    assigned the partition. ``consumed_ms`` (only in ``earlier``): the first commit by the owner that got the partition;
-    None if this owner gave it up without a commit. ``departed``: the old owner left (perhaps temporarily) or was
-    removed, even if it rejoined under its id. ``expelled``: the old owner was removed because it did not revoke in
-    time, which it notices later. ``active_ms``: until when the old owner certainly worked; None if unknown.
+    The owner was asked to revoke the partition at ``asked_ms`` and had revoked it at ``released_ms``; the partition was
+    assigned to the new owner at ``given_ms``. Each time is None if the step did not happen, or happened before the
+    observer started. ``left_unowned``: no other member owned the partition when it was revoked, so the partition was
+    stalled even if the old owner gets it back. ``earlier``: previous handovers in the same rebalance, where a newer
+    epoch replaced the one that assigned the partition. ``consumed_ms`` (only in ``earlier``): the first commit by the
+    owner that got the partition; None if this owner gave the partition up without a commit. ``departed``: the old owner
+    left (perhaps temporarily) or was removed, even if it rejoined under its id. ``expelled``: the old owner was removed
+    because it did not revoke in time; it notices the removal later. ``active_ms``: the time until which the old owner
+    certainly worked; None if unknown.
     """
 
     asked_ms: int | None = None
@@ -70,25 +72,25 @@ class PartitionHandover:
 class Generation:
     """A ``GroupMetadata`` record with its context, or an epoch that all members of a non-classic group have reached.
 
-    ``topics``: the known partition counts of subscribed topics. ``start``: when the coordinator
-    asked members to rejoin. ``joined_ms``: end of the join phase; in epoch groups the latest target assignment, and
-    ``targeted_ms`` the first one since the start; ``assignor_wait_seconds``: how long such a group has waited for its
-    assignor since then. ``returned``: a static member returned within the generation, without a rebalance.
-    ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the coordinator
-    records each step. ``replayed``, ``source``: as in `GroupRecord`.
+    ``topics``: the known partition counts of subscribed topics. ``start``: when the coordinator asked members to
+    rejoin. ``joined_ms``: end of the join phase; in epoch groups, the time of the latest target assignment.
+    ``targeted_ms``: the time of the first target assignment since the start. ``assignor_wait_seconds``: how long such a
+    group has waited for its assignor since then. ``returned``: a static member returned within the generation, without
+    a rebalance. ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the
+    coordinator records each step. ``replayed``, ``source``: as in `GroupRecord`.
 
-    ``last_seen``: when the members of the generation before were last active; in epoch groups, only those that departed
-    or gave up partitions. ``departures``: how members left, where records show it. Both are keyed by the member's old
-    id. ``first_commits``: the first commit of each partition after the generation assigned it. ``restarting``: members
-    that revoke everything for each epoch because they still use the classic protocol with an eager assignor.
-    ``unnamed``: topic ids whose names are unknown. ``incomplete``: compaction may have removed records of its handovers
-    before they were read. ``surely_kept``: in that case, the partitions that, as the remaining records show, no other
-    member had in the meantime. ``coordinator_changes``: the recent changes of the group's coordinator, up to its
-    record. ``outages``: the recent outages of brokers. ``patterns``: member id -> topics and pattern, for members that
-    subscribe to a pattern. ``metadata``: in epoch groups, what the coordinator based the assignment on.
-    ``subtopologies`` of a Kafka Streams group: id -> the topics that its tasks read. ``standby_hosts``: the members
-    with standby or warm-up tasks, which are not idle; None if unknown. In classic groups, it may omit members that also
-    have active tasks.
+    ``last_seen``: when the members of the previous generation were last active; in epoch groups, it contains only
+    members that departed or gave up partitions. ``departures``: how members left, if records show this. Both are keyed
+    by the member's old id. ``first_commits``: the first commit of each partition after the generation assigned it.
+    ``restarting``: members that revoke everything for each epoch because they still use the classic protocol with an
+    eager assignor. ``unnamed``: topic ids whose names are unknown. ``incomplete``: compaction may have removed records
+    of its handovers before they were read. ``surely_kept``: in that case, the partitions that no other member had in
+    the meantime, according to the remaining records. ``coordinator_changes``: the recent changes of the group's
+    coordinator, up to its record. ``outages``: the recent outages of brokers. ``patterns``: member id -> topics and
+    pattern, for members that subscribe to a pattern. ``metadata``: in epoch groups, what the coordinator based the
+    assignment on. ``subtopologies`` of a Kafka Streams group: id -> the topics that its tasks read. ``standby_hosts``:
+    the members with standby or warm-up tasks, which do not count as idle; None if unknown. In classic groups,
+    ``standby_hosts`` may omit members that also have active tasks.
     """
 
     value: GroupSnapshot
@@ -131,7 +133,7 @@ class Generation:
         return self.value.members
 
     def given_ms(self, partition: Partition) -> int:
-        """Return when the owner got the partition (epoch ms): by its own handover, or with the whole generation."""
+        """Return when the owner got the partition (epoch ms): in its handover, or with the whole generation."""
         handover = self.handovers.get(partition)
         return self.timestamp_ms if handover is None else self.given_since_ms(handover)
 
@@ -140,12 +142,12 @@ class Generation:
         return self.timestamp_ms if handover.given_ms is None else handover.given_ms
 
     def assigned(self, owner: Member) -> bool:
-        """Whether ``owner`` got its assignment in this generation, and not another static member that returned."""
+        """Whether ``owner`` got its assignment in this generation; False if only other static members returned."""
         return not self.returned or not self.first_commits.awaited.isdisjoint(pairs(owner.assigned))
 
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
-        """The recent periods in which the coordinator may not have answered its members, ordered by their start."""
+        """The recent periods in which the coordinator may not have answered its members, ordered by start."""
         return tuple(sorted((*self.outages, *self.coordinator_changes), key=lambda span: span.after_ms))
 
     @property
@@ -163,7 +165,7 @@ class Episode:
 
     ``before`` is the generation before the episode. It is None if the group is new (``known`` is True), or if the
     observer did not see that generation (``known`` is False). If ``known`` is False, it may also be the last generation
-    that the observer saw: others may have followed whose records compaction has removed.
+    that the observer saw: later generations may have followed whose records compaction has removed.
     """
 
     before: Generation | None
@@ -173,7 +175,7 @@ class Episode:
 
     @property
     def last(self) -> Generation:
-        """The latest generation; it closes the episode unless it announces a follow-up."""
+        """The latest generation, which closes the episode unless it announces a follow-up."""
         return self.generations[-1]
 
     @property
@@ -193,7 +195,7 @@ class Episode:
 
     @property
     def withheld(self) -> int:
-        """The number of partitions that were revoked and not assigned yet: the follow-up will assign them."""
+        """The number of partitions that were revoked and are not assigned yet; the follow-up will assign them."""
         before = [generation.value for generation in (self.before, *self.generations[:-1]) if generation]
         had = {partition for value in before for partition in owners(value)}
         return len(had - owners(self.last.value).keys())
@@ -211,7 +213,7 @@ class Episode:
 
     @property
     def unnamed(self) -> frozenset[str]:
-        """The topic ids in its generations, and in the one before, whose names are unknown."""
+        """The topic ids without a known name in the episode's generations and in the generation before it."""
         return frozenset[str]().union(
             *(generation.unnamed for generation in (self.before, *self.generations) if generation)
         )
@@ -237,7 +239,7 @@ class Episode:
                 self.generations[index] = replace(generation, outages=(*known, *more))
 
     def steps(self) -> list[tuple[Generation | None, Generation]]:
-        """Return each generation with the one before it."""
+        """Return each generation after its previous generation."""
         return list(zip([self.before, *self.generations], self.generations, strict=False))
 
 
@@ -250,9 +252,9 @@ def subscribed_topics(value: GroupSnapshot) -> set[str]:
 def infer_protocol(before: Generation | None, value: GroupSnapshot) -> RebalanceProtocol:
     """Infer a classic group's rebalance protocol, eager or cooperative, from its records (KIP-429).
 
-    Cooperative members send their owned partitions when they rejoin, under an assignor with a cooperative name; eager
-    members have revoked everything by then. Some eager assignors send owned partitions as a hint, so these alone prove
-    nothing.
+    Cooperative members send their owned partitions when they rejoin, under an assignor with a cooperative name. Eager
+    members have revoked all their partitions by then. Some eager assignors send owned partitions as a hint, so these
+    alone prove nothing.
     """
     if value.protocol_type != "consumer" or not value.protocol:
         return before.protocol if before and not value.members else RebalanceProtocol.UNKNOWN
@@ -269,8 +271,8 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
 def announces_followup(generation: Generation) -> bool:
     """Whether another generation must follow: a member has partitions to revoke and will rejoin (KIP-429).
 
-    In a non-classic group this means that no member is assigned anything yet. The coordinator starts share and streams
-    groups with empty assignments while it prepares their topics and state.
+    In a non-classic group, another generation must follow if no member has an assignment yet. The coordinator starts
+    share and streams groups with empty assignments while it prepares their topics and state.
     """
     if generation.group_type is not GroupType.CLASSIC and generation.members and generation.topics:
         return not owners(generation.value)

@@ -32,7 +32,7 @@ class Deadlines:
         self._at_ms.clear()
 
     def due_ms(self, name: str) -> int | None:
-        """Return the deadline of ``name``, None if it has none."""
+        """Return the deadline of ``name``; None if ``name`` has no deadline."""
         return self._at_ms.get(name)
 
     def first(self, now_ms: int) -> str | None:

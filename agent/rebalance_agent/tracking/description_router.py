@@ -1,4 +1,4 @@
-"""Passes descriptions of groups to their states: with epochs, or as differences between polls."""
+"""Passes descriptions of groups to the states of these groups."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["DescriptionRouter"]
 
 
 class DescriptionRouter:
-    """Finds or creates the state of a described group. Groups that are known from records are left alone."""
+    """Finds or creates the state of a described group. It does not change groups that are known from records."""
 
     def __init__(self, groups: GroupStates, polled: dict[str, PolledGroup], context: TrackerContext) -> None:
-        """``groups`` holds the states, ``polled`` the groups whose descriptions have no epochs."""
+        """``groups`` holds the groups' states; ``polled`` holds the groups whose descriptions have no epochs."""
         self._groups, self._polled, self._context = groups, polled, context
 
     def take(self, described: GroupDescribed | GroupVanished) -> Iterator[Event]:
-        """Process one description, or the end of a group that its coordinator does not know; yield the events."""
+        """Process one description, or the end of a group that its coordinator no longer knows; yield the events."""
         if isinstance(described, GroupVanished):
             yield from self._groups.catch_up(described.group, described.at_ms)
             self._groups.vanish(described.group, described.version)
@@ -41,7 +41,7 @@ class DescriptionRouter:
             self._poll(value, described.at_ms)
 
     def drop_polled(self, name: str) -> None:
-        """Forget a group that only descriptions without epochs show, if it is one."""
+        """Forget the group if it is known only from descriptions without epochs."""
         if self._polled.pop(name, None):
             self._context.state_budget.drop(name)
             self._groups.mark_changed(name)
@@ -59,7 +59,7 @@ class DescriptionRouter:
         self._context.state_budget.set(name, polled.size_bytes)
 
     def _has_room(self, value: DescribedGroup, before: DescribedState | PolledGroup | None, now_ms: int) -> bool:
-        """Whether the budget of the groups' memory has room for a description that follows the one in ``before``."""
+        """Whether the memory budget has room for a description that replaces the one in ``before``."""
         budget = self._context.state_budget
         if before is None:
             return budget.admits(value.group, now_ms, live=False, whole=True)

@@ -19,7 +19,7 @@ from rebalance_agent.tracking.tracker_context import TrackerContext
 __all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "State"]
 
 LATE_MAX_MS = 60_000
-"""Due work is done as of its deadline, but at most this long (ms) in the past: the clock may jump by years."""
+"""Due work is done as of its deadline, but no more than this long (ms) ago, since the clock may jump by years."""
 
 UNKNOWN_GROUPS_MAX = 10_000
 """Maximum groups without a record, known only from polls or reports; further groups wait for their first record."""
@@ -31,7 +31,8 @@ class GroupStates:
     """The state of each group, by name. After changing a state, the caller must call `refresh`.
 
     ``backfilled``: partitions of the offsets topic that were read completely. ``rebalancing``: groups in a rebalance
-    that no record has ended yet. ``changed``: groups whose view changed, appeared or disappeared; the caller clears it.
+    whose final record has not been read yet. ``changed``: groups whose view changed, appeared or disappeared; the
+    caller clears it.
     """
 
     def __init__(self, context: TrackerContext) -> None:
@@ -47,7 +48,7 @@ class GroupStates:
         self._unread: dict[int, set[str]] = {}
 
     def __len__(self) -> int:
-        """Count the groups, with and without a view."""
+        """Return the number of groups, with and without a view."""
         return len(self._states)
 
     def __iter__(self) -> Iterator[State]:
@@ -109,8 +110,8 @@ class GroupStates:
     def forget_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
         """Whether only descriptions show the group.
 
-        If leaders' frames were missed, its state from frames is dropped first; likewise one from descriptions with
-        epochs, if these are refused now.
+        If leaders' frames were missed, the group's state from frames is dropped first. A state from descriptions with
+        epochs is also dropped if such descriptions are refused now.
         """
         state = self._states.get(described.group)
         if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms):
@@ -141,11 +142,11 @@ class GroupStates:
                 self._unread.setdefault(partition, set()).add(state.group)
 
     def mark_read(self, name: str, partition: int) -> None:
-        """Record that a record of the group was read."""
+        """Note that a record of the group was read."""
         self._unread.get(partition, set()).discard(name)
 
     def unread(self, partitions: Iterable[int]) -> list[str]:
-        """Return the groups that had a view at the last `own` and no record (`mark_read`) since, sorted."""
+        """Return, sorted, the groups that had a view at the last `own` and have had no record (`mark_read`) since."""
         return sorted(name for partition in partitions for name in self._unread.get(partition, ()))
 
     def delete(self, state: State, now_ms: int) -> Iterator[Event]:
@@ -167,7 +168,7 @@ class GroupStates:
             yield from self.catch_up(name, now_ms)
 
     def catch_up(self, name: str, now_ms: int) -> Iterator[Event]:
-        """Do the work of one group that is due by ``now_ms``, each step as of its deadline."""
+        """Do one group's work that is due by ``now_ms``, each step as of its deadline."""
         while (due_ms := self._deadlines.due_ms(name)) is not None and due_ms <= now_ms:
             self._deadlines.drop(name)
             at_ms = max(due_ms, now_ms - LATE_MAX_MS)
@@ -192,5 +193,5 @@ class GroupStates:
                 self.refresh(state)
 
     def _has_no_records(self, state: State) -> bool:
-        """Whether the group has no view, and not because its partition is still being read."""
+        """Whether the group has no view for a reason other than that its partition is still being read."""
         return not state.known and (not isinstance(state, EpochState) or state.partition in self.backfilled)

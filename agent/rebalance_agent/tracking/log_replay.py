@@ -46,7 +46,7 @@ class UnreadableRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """Facts that the records lack: cluster id, current partition count of each topic, and topic ids by name."""
+    """Facts that the records lack: the cluster id, the current partition count of each topic, and topic ids by name."""
 
     cluster_id: str
     topics: Mapping[str, int] = field(default_factory=dict)

@@ -46,15 +46,15 @@ class GroupRecord:
     """A ``GroupMetadata`` record of the offsets topic; a ``value`` of None is a tombstone.
 
     ``timestamp_ms`` is the record's timestamp (coordinator's clock), ``seen_ms`` the time when it was read (observer's
-    clock). ``live`` is False for records of a backfill: compaction has left gaps there, so missing generations mean
-    nothing.
+    clock). ``live`` is False for records of a backfill: compaction has left gaps there, so missing generations are not
+    evidence of aborted ones.
 
     ``replayed``: the record was written before this observer owned the group. If it is not live, it comes from a
     snapshot, and the records after it follow without a gap. If it is live, it is read again after a snapshot: it leads
     to events, as it did at another observer, but is not counted. ``gap_offset``: the offset of the last record in its
     partition, up to this one, that follows a gap in the offsets (from compaction or transaction markers); -1 if there
-    is no gap. ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: the epoch of the
-    partition leader that wrote it, which is the group's coordinator; -1 if unknown. ``skipped``: the number of the
+    is no gap. ``partition`` and ``offset``: the record's position in the offsets topic. ``leader_epoch``: the epoch of
+    the partition leader (the group's coordinator) that wrote the record; -1 if unknown. ``skipped``: the number of the
     group's records right before it that were not observed, because the group caused too much work.
 
     ``source``: FRAMES if a gateway saw the generation in its leader's frames. Then earlier generations may be
@@ -108,7 +108,7 @@ class Backfilled:
     """Partitions of the offsets topic were read from their beginning up to now.
 
     ``anew``: they were read completely, without a snapshot, since this observer last became their owner. A group
-    without a record in them does no longer exist.
+    without a record in them no longer exists.
     """
 
     at_ms: int
@@ -151,7 +151,7 @@ class GroupsListed:
     """The merged ListGroups responses of all brokers, filtered by ``states`` (empty: all states).
 
     ``complete``: every broker answered; then a group that is missing was in none of these states. The responses
-    describe some moment between ``asked_ms`` and ``answered_ms``.
+    describe a moment between ``asked_ms`` and ``answered_ms``.
     """
 
     asked_ms: int
@@ -163,7 +163,7 @@ class GroupsListed:
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group in a DescribeGroups response, which has no generation; members have no subscription.
+    """A group in a DescribeGroups response, which contains neither a generation nor members' subscriptions.
 
     ``epochs``: what the responses of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe add.
     """
@@ -180,9 +180,9 @@ class DescribedGroup:
 class GroupDescribed:
     """The description of one group, used at start-up and where the offsets topic may not be read.
 
-    It shows some moment between ``at_ms``, when it was requested, and ``answered_ms``. ``absent_ms``: the time of a
-    request whose complete answer did not have the group; None if there was none since the start. ``idle_ms``: the same,
-    for a request that would have shown the group if its members had been reconciling.
+    It describes a moment between ``at_ms``, when it was requested, and ``answered_ms``. ``absent_ms``: the time of a
+    request whose complete answer did not have the group; None if there was none since the start. ``idle_ms``: the time
+    of a request that would have shown the group if its members had been reconciling, but did not.
     """
 
     at_ms: int
@@ -206,7 +206,7 @@ class GroupVanished:
 
 @dataclass(frozen=True, slots=True)
 class TopicsSeen:
-    """Partition counts and topic ids of all topics of the cluster, by name; a missing topic does not exist."""
+    """Partition counts and topic ids of all topics in the cluster, by name; a missing topic does not exist."""
 
     at_ms: int
     partitions: Mapping[str, int] = field(default_factory=dict)
@@ -223,9 +223,10 @@ class LoadsSeen:
 
 @dataclass(frozen=True, slots=True)
 class CommitsSeen:
-    """Offset commits between two records of groups; of several commits of one partition, the last one.
+    """Offset commits between two records of groups; only the last commit of each partition is kept.
 
-    Keys are those of the records (`commit_key`); None: the partition's committed offset was deleted.
+    The keys are the keys of the records (`commit_key`). The value is None if the partition's committed offset was
+    deleted.
     """
 
     at_ms: int
@@ -244,7 +245,8 @@ class ReadsAppended:
 class MemberReported:
     """A report of a member's sidecar or gateway; it may arrive late, twice, or out of order.
 
-    ``past``: reported before this observer started; then only the member's workload and its seat's occupant are used.
+    ``past``: the event was reported before this observer started. Then only the member's workload and the occupant of
+    its seat are used.
     """
 
     at_ms: int
@@ -278,7 +280,7 @@ Observation = (
 
 
 def topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the topics that a record refers to: by name, and by topic id."""
+    """Return the topics that a record refers to: first the names, then the topic ids."""
     match observation:
         case GroupRecord(value=GroupSnapshot(members=members)):
             subscriptions = (member.subscription for member in members if member.subscription)

@@ -1,4 +1,4 @@
-"""A group's fact from a record of ``__consumer_offsets``, or from its leader's frames, as the tracker's observation."""
+"""Converts group facts from ``__consumer_offsets`` records or leaders' frames into observations for the tracker."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
     """Return the observation of a generation that its leader reported, or that a gateway saw in its leader's frames.
 
     The frames do not contain members' hosts; of the timeouts they contain only the leader's, which is used for all
-    members. A member's id begins with its client id, and that of a static member with its instance id: its client id is
-    unknown.
+    members. A member's id begins with its client id. A static member's id begins with its instance id instead, so its
+    client id is unknown.
     """
     members = tuple(
         Member(
@@ -99,8 +99,8 @@ def observed_report(
 
     ``past``: as in `MemberReported`.
 
-    ``hidden``: whether the offsets topic cannot be read; otherwise its records show all that a leader sees. A ``past``
-    generation may not be the present one.
+    ``hidden``: whether the offsets topic cannot be read; otherwise its records show everything that a leader sees. A
+    ``past`` generation may not be the current generation.
     """
     if not isinstance(event, LedGenerationEvent):
         return MemberReported(seen_ms, event, past)

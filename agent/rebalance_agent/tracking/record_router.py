@@ -55,7 +55,7 @@ class RecordRouter:
             yield from self._take(state, record)
 
     def _state_of(self, group: str) -> State | None:
-        """Return the group's state; one from descriptions is forgotten, since the topic can be read now."""
+        """Return the group's state; forget a state from descriptions, since the topic can be read now."""
         state = self._groups.get(group)
         if not isinstance(state, DescribedState):
             return state
@@ -72,7 +72,7 @@ class RecordRouter:
             self._refresh(state)
 
     def _learn_offset(self, record: GroupRecord | EpochRecord) -> None:
-        """Learn from a live record how far the coordinators' clock is from the observer's."""
+        """Learn from a live record how far the coordinators' clock is from the observer's clock."""
         outage = self._context.outages.running
         self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
         if self._context.offset.ms is not None:
@@ -127,7 +127,7 @@ class RecordRouter:
         return state
 
     def complete(self, backfilled: Backfilled) -> Iterator[Event]:
-        """Partitions were read to their end: epoch groups are complete now; groups without a record are gone."""
+        """Complete epoch groups and drop groups without a record, after partitions were read to their end."""
         self._groups.backfilled |= backfilled.partitions
         for name in self._groups.unread(backfilled.partitions) if backfilled.anew else ():
             yield from self._groups.catch_up(name, backfilled.at_ms)
@@ -139,7 +139,7 @@ class RecordRouter:
                 yield from self._complete_one(state, backfilled.at_ms)
 
     def _complete_one(self, state: EpochState, now_ms: int) -> Iterator[Event]:
-        """All records of a group were read. If it was created meanwhile, its buffered records are replayed as live."""
+        """Complete a group whose records were all read; if it was created meanwhile, replay buffered ones as live."""
         buffered = state.buffered
         if buffered:
             state = EpochState(state.group, state.group_type, state.partition, self._context, now_ms, state)
@@ -151,7 +151,7 @@ class RecordRouter:
 
 
 def _migrates(deletion: PendingDeletion, state: State, record: GroupRecord | EpochRecord) -> bool:
-    """Whether the record is of the batch that deleted the group, and writes it as another type: a migration."""
+    """Whether the record belongs to the batch that deleted the group, and writes the group as another type."""
     return record.timestamp_ms == deletion.timestamp_ms and record.group_type is not state.group_type
 
 

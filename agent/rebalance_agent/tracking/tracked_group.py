@@ -96,7 +96,7 @@ class TrackedGroup:
 
     @property
     def _generations_before(self) -> int:
-        """The number of generations kept besides the last: all episodes' and at least that before a rebalance."""
+        """The number of generations kept besides the last: those of all episodes, at least one."""
         shown = self._episodes.shown
         kept = sum(len(episode.generations) for episode in self._episodes.all())
         return max(kept, shown is not None and shown.closing.previous_generation is not None)
@@ -188,14 +188,14 @@ class TrackedGroup:
         return with_topic_names(generation, self._context.topics)
 
     def _tombstone(self, timestamp_ms: int, seen_ms: int, *, live: bool) -> None:
-        """Process the tombstone of the group's main record; one from before the observer started leads to no event."""
+        """Process the tombstone of the group's main record; a tombstone from before the start leads to no event."""
         if live:
             self.deletion = PendingDeletion(timestamp_ms, seen_ms + MIGRATION_WAIT_MS)
         else:
             self.gone = True
 
     def _current_view(self, build: Callable[[], GroupView], *, judged: bool) -> GroupView:
-        """Return the last view, rebuilt if the version has changed, or if its quality was not measured."""
+        """Return the last view; rebuild it if the version has changed or the view's quality was not measured."""
         history = self.history
         if history.view is None or history.view.version != history.version or (judged and not history.view_measured):
             history.view, history.view_measured = self._with_unowned(build()), judged

@@ -58,9 +58,10 @@ DUE_MAX = 25
 class Tracker:
     """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads.
 
-    ``read_questions`` are answered by `ReadsAppended`; another thread may remove them (`popleft`). ``state_budget``:
-    the memory of all groups' states, and the records that were refused to limit it. ``generations_before``: for each
-    group, the generation before its first settled rebalance, which no event reports; its reader removes them.
+    `ReadsAppended` answers ``read_questions``; another thread may remove them (`popleft`). ``state_budget``: the memory
+    of all groups' states, and the records that were refused to limit it. ``generations_before``: for each group, the
+    generation before its first settled rebalance, which no event reports; the code that reads these generations removes
+    them.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Tracker:
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
         """Return the current view of a group; None if the group is unknown or gone.
 
-        With ``judged`` False, the view may lack the quality of its assignment (skew, idle members, targets), which
+        If ``judged`` is False, the view may lack the quality of its assignment (skew, idle members, targets), which
         takes more than half of the time to build a view.
         """
         if (state := self._groups.get(group)) and state.known:
@@ -221,7 +222,8 @@ class Tracker:
     def _doubt_clock(self, poll: GroupsListed) -> None:
         """Doubt the clock's offset if it jumped before the poll.
 
-        To be called after the groups were handled: the previous poll, before the jump, bounds their rebalances' start.
+        Call it after the groups were processed, since the previous poll, before the jump, bounds the start of their
+        rebalances.
         """
         if self._context.polls.clock_jumped(poll.asked_ms):
             self._context.offset.doubt()

@@ -34,11 +34,11 @@ class TrackerContext:
     """The values that all groups share: the cluster's id and topics, the ListGroups polls, and the clock offset.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
-    of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when
-    a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: the brokers' outages.
+    of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group as a
+    whole is stalled. ``host_names``: what counts as a member's host. ``outages``: the brokers' outages.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
-    ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of
-    their states, about ``state_bytes_max``. ``generations_before``: see `Tracker`.
+    ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of the
+    groups' states, limited to about ``state_bytes_max``. ``generations_before``: see `Tracker`.
     """
 
     cluster_id: str
@@ -59,7 +59,7 @@ class TrackerContext:
     generations_before: deque[GenerationEvent] = field(default_factory=lambda: deque(maxlen=BEFORE_MAX))
 
     def __post_init__(self) -> None:
-        """Create the groups' state budget of ``state_bytes_max``."""
+        """Create the budget of ``state_bytes_max`` for the groups' states."""
         object.__setattr__(self, "state_budget", StateBudget(self.commits.has, self.state_bytes_max))
 
     def unanswered_since(self, partition: int, at_ms: int) -> bool:

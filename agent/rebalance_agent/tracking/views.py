@@ -41,11 +41,11 @@ tracker, and a counter must not decrease later."""
 
 @dataclass(frozen=True, slots=True)
 class MemberLoad:
-    """One member with its assignment; ``assigned`` is None if it was only polled during rebalances.
+    """One member with its assignment; ``assigned`` is None if polls only ever found the group rebalancing.
 
     ``target``: the number of partitions that the assignor aims to give it. ``topics``: its subscription. ``where``: its
-    workload, if its sidecar reported it. ``occupant``: the consumer that has its seat, if a gateway reported a
-    different consumer from the one that the coordinator names.
+    workload, if its sidecar reported it. ``occupant``: the consumer that has the member's seat, if a gateway reported a
+    consumer other than the one that the coordinator names.
     """
 
     member_id: str
@@ -82,7 +82,8 @@ STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)
 class Exemplar(NamedTuple):
     """One rebalance of a histogram bucket: its closing event, its stall, and when it completed.
 
-    ``event_id``: that of the event. ``trace``: cluster, group and generation, which give the id of its trace.
+    ``event_id``: the id of the event. ``trace``: the cluster, group and generation, which determine the id of the
+    trace.
     """
 
     event_id: str
@@ -107,10 +108,11 @@ class StallHistogram:
 class Counters:
     """Totals since this process first saw the group; they never decrease.
 
-    ``assign_errors`` is None until members report, since only they know the errors. ``stalls`` is by basis: the number
-    of episodes in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest bound), and their
-    sum in seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper`` fields those upper
-    bounds that are known. ``doubly_owned_partition_seconds`` is also None until members report (see `DoublyOwned`).
+    ``assign_errors`` is None until members report, since only members know the errors. ``stalls`` contains, for each
+    basis, the number of episodes in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest
+    bound), and their sum in seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper``
+    fields those upper bounds that are known. ``doubly_owned_partition_seconds`` is also None until members report (see
+    `DoublyOwned`).
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)

@@ -1,14 +1,16 @@
-"""Descriptions of groups, by librdkafka and by our own requests.
+"""Describes groups, through librdkafka and through our own requests.
 
-DescribeGroups and OffsetFetch run in a separate process, because some of their answers end librdkafka's process.
+DescribeGroups and OffsetFetch run in a separate process, because some answers to these requests end librdkafka's
+process.
 
 - ``isolated_describer``: finds the groups whose answers end the process, and excludes them for a while.
-- ``running_process``: the process as its parent sees it; ``describing_process``: the process itself.
-- ``answer_lines``: the lines of JSON between the two.
+- ``running_process``: the process as its parent sees it; ``describing_process``: the code that runs in the process.
+- ``answer_lines``: the lines of JSON between parent and process.
 
 librdkafka has no requests for share and streams groups, and drops epochs and target assignments of consumer groups.
 
-- ``epoch_describer``: lists and describes these groups; ``epoch_answers``: the responses as plain values;
-  ``equal_answers``: responses that need not be decoded again.
-- ``broker_client``: sends the requests over connections of kafka-python (``kafka``); ``frame_request``: one of ours.
+- ``epoch_describer``: lists and describes these groups; ``epoch_answers``: converts the responses to plain values;
+  ``equal_answers``: recognises responses that need not be decoded again.
+- ``broker_client``: sends the requests over connections of kafka-python (``kafka``); ``frame_request``: one of our
+  requests.
 """

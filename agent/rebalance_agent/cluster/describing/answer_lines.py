@@ -38,8 +38,8 @@ END = b"{}\n"
 class GroupAnswer:
     """A coordinator's answer.
 
-    ``state``, ``description``: None if the group's state is not in `GroupState`. ``operations``: the allowed operations
-    by Kafka's names in lower case; None if they were not requested.
+    ``state``, ``description``: None if the group's state is not in `GroupState`. ``operations``: the allowed
+    operations, as Kafka's names in lower case; None if they were not requested.
     """
 
     state: GroupState | None
@@ -48,7 +48,7 @@ class GroupAnswer:
 
 
 def request_line(groups: Sequence[str], operations: bool) -> bytes:
-    """Encode a request to describe ``groups``, with the allowed ``operations`` or without."""
+    """Encode a request to describe ``groups``; ``operations``: whether to include the allowed operations."""
     return _line({"groups": list(groups), "operations": operations})
 
 
@@ -58,7 +58,7 @@ def offsets_request_line(groups: Sequence[str]) -> bytes:
 
 
 def answer_line(group: str, answer: Future[Any], connection_error: str) -> bytes:
-    """Encode a coordinator's answer; if no broker answered, with the text of the last ``connection_error``."""
+    """Encode a coordinator's answer; if no broker answered, include the text of the last ``connection_error``."""
     return _encoded(group, answer, connection_error, _group_fields)
 
 

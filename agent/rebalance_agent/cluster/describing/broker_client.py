@@ -1,6 +1,6 @@
 """Sends requests that librdkafka does not have to all brokers, over kafka-python's connections with their TLS and SASL.
 
-The login is that of librdkafka's properties, translated as for consumers that use both clients.
+The login comes from librdkafka's properties, translated as for consumers that use both clients.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ RESPONSE_BYTES_MAX = 64 << 20
 """Maximum size of a response: descriptions of a hundred groups with thousands of members."""
 
 RENEW_AFTER = 25
-"""Successive calls in which some brokers fail, before all connections are opened again: kafka-python keeps a refused
-login of one broker for as long as its connections last."""
+"""Number of successive calls with failing brokers after which all connections are opened again: kafka-python keeps a
+refused login of one broker for as long as its connections last."""
 
 
 def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, Any]:
-    """kafka-python's settings for the same brokers and login as librdkafka's ``properties``.
+    """Return kafka-python's settings for the same brokers and login as librdkafka's ``properties``.
 
-    Raises:
-        InvalidInputError: kafka-python is not installed, or has nothing like one of the properties.
+    Raises: InvalidInputError: kafka-python is not installed, or has no equivalent of one of the properties.
     """
     try:
         from rebalance_agent.clients.confluent_assignors.config.security import security  # noqa: PLC0415
@@ -51,12 +50,12 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
 class BrokerClient:
     """Connections to all brokers of a cluster. Thread-safe: one call at a time; others wait.
 
-    Nothing runs between calls. kafka-python opens a broken connection again, with back-off. If no broker answers, all
+    No code runs between calls. kafka-python opens a broken connection again, with back-off. If no broker answers, all
     connections are closed, and the next call opens new ones.
     """
 
     def __init__(self, settings: Mapping[str, Any], timeout: float) -> None:
-        """``settings``: of kafka-python. ``timeout``: seconds for all of a call's responses, and again to connect."""
+        """``settings``: kafka-python's settings. ``timeout``: seconds for all of a call's responses, and to connect."""
         self._settings, self._timeout = settings, timeout
         self._lock = threading.Lock()
         self._manager: Any = None
@@ -73,7 +72,7 @@ class BrokerClient:
             return sorted(broker.node_id for broker in self._connected().cluster.brokers())
 
     def newest(self, key: int, versions: range) -> int | None:
-        """Return the newest of ``versions`` of an API that the brokers have; None if they have none.
+        """Return the newest of ``versions`` of an API that the brokers support; None if they support none.
 
         Raises:
             ClusterError: no broker can be reached.
@@ -85,8 +84,8 @@ class BrokerClient:
     def __call__(self, requests: Sequence[tuple[int, Any]]) -> list[Any]:
         """Send each request to the broker with its node id, and return the responses in the same order.
 
-        Requests are kafka-python's own or `FrameRequest`. In place of the response of a broker that fails is a
-        `ClusterError`.
+        Requests are kafka-python's own or `FrameRequest`. If a broker fails, a `ClusterError` takes the place of its
+        response.
 
         Raises:
             ClusterError: no broker answers.

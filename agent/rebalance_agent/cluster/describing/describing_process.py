@@ -31,7 +31,7 @@ IDLE_S = 60.0
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
-    """Answer each of ``requests`` within ``timeout`` seconds, until they end or none comes for `IDLE_S`.
+    """Answer each of ``requests`` within ``timeout`` seconds, until they end or no request comes for `IDLE_S`.
 
     `END` also confirms the properties: a second line in the buffer of ``requests`` would not be noticed.
     """
@@ -49,7 +49,7 @@ def answer_lines(
     request: Mapping[str, Any],
     errors: deque[str],
 ) -> Iterator[bytes]:
-    """Yield a line for each group of ``request``. ``errors``: the text of the last connection's error."""
+    """Yield a line for each group of ``request``. ``errors``: the text of the last connection error."""
     if request.get("offsets"):
         encoded, answers = offsets_line, ask(partial(_committed, admin), request["groups"])
     else:

@@ -1,4 +1,4 @@
-"""Responses of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe as plain values."""
+"""Converts responses of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe to plain values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Sources = Mapping[str, tuple[str, ...]]
 
 
 def described_epochs(answer: Mapping[str, Any], group_type: GroupType) -> DescribedGroup | None:
-    """One group of a response; None if there is no such group, it may not be described, or its state is unknown."""
+    """Return one group of a response; None if it does not exist, may not be described, or has an unknown state."""
     if answer["error_code"] or answer["group_state"] not in set(GroupState):
         return None
     sources = _sources(answer.get("topology"))
@@ -37,7 +37,7 @@ def described_epochs(answer: Mapping[str, Any], group_type: GroupType) -> Descri
 
 
 def refusal(answer: Mapping[str, Any]) -> str | None:
-    """Why one group of a response is not described; None if it is, or if it does not exist or its coordinator moves."""
+    """Return why a group of a response is not described; None if it is, does not exist, or its coordinator moves."""
     error, state = answer["error_code"], answer["group_state"]
     if error in COORDINATOR_MOVED or error == GROUP_ID_NOT_FOUND:
         return None

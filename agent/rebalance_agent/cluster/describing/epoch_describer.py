@@ -50,7 +50,7 @@ class EpochListing:
 
 @dataclass(frozen=True, slots=True)
 class EpochDescriptions:
-    """The ``groups`` that were described, and why others were not: ``refused``, group -> reason.
+    """The ``groups`` that were described, and ``refused``: group -> the reason why it was not described.
 
     Groups that do not exist are in neither.
     """
@@ -73,7 +73,7 @@ class EpochDescriber:
     def list_groups(self, states: Collection[GroupState] = ()) -> EpochListing:
         """List consumer, share and streams groups in any of ``states`` (empty: all).
 
-        Brokers before Kafka 4.0 have none. A broker lists only the groups that it coordinates.
+        Brokers before Kafka 4.0 have no such groups. A broker lists only the groups that it coordinates.
 
         Raises:
             ClusterError: no broker answers.
@@ -99,14 +99,14 @@ class EpochDescriber:
         return EpochListing(groups, complete=all(map(_listed, answers)))
 
     def begin_round(self) -> None:
-        """Begin a round of `describe` with ``repeated``: requests that were not in the last round are forgotten."""
+        """Begin a round of `describe` with ``repeated``; forget requests that were not in the last round."""
         self._equal.begin_round()
 
     def describe(self, groups: Mapping[str, Place], *, repeated: bool = False) -> EpochDescriptions:
         """Describe ``groups``.
 
-        ``repeated``: the same groups are described in every round, so equal responses lead to the same values, and are
-        decoded once. Only one thread may do so.
+        ``repeated``: the same groups are described in every round, so equal responses lead to the same values and are
+        decoded once. Only one thread may use it.
 
         Raises:
             ClusterError: no broker answers.

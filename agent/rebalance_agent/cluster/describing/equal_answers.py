@@ -1,4 +1,4 @@
-"""Responses that are equal to those of the last round, which need not be decoded again."""
+"""Recognises responses that equal those of the last round, so that they need not be decoded again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EqualAnswers(Generic[_T]):
         self._before, self._now = self._now, {}
 
     def value(self, request: Hashable, frame: bytes) -> _T | None:
-        """Return what was decoded from an equal response to ``request`` in the last round; None if there is none."""
+        """Return the value decoded from an equal response to ``request`` in the last round; None if there is none."""
         digest, value = self._before.get(request, (b"", None))
         if digest != _digest(frame):
             return None

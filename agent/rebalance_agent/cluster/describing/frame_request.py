@@ -1,4 +1,4 @@
-"""Requests of our own as kafka-python's connections send them."""
+"""Our own requests, in the form in which kafka-python's connections send them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Head(NamedTuple):
 
 
 class FrameRequest:
-    """A request as kafka-python's connections send it; ``encode`` returns the frame for a correlation id.
+    """A request that kafka-python's connections can send; ``encode`` returns the frame for a correlation id.
 
     The response is the whole frame after its length, as bytes.
     """
@@ -45,7 +45,7 @@ class FrameRequest:
         return True
 
     def get_response_class(self) -> type[FrameRequest]:
-        """Return the class that reads the response: this one."""
+        """Return the class that reads the response, which is this class."""
         return FrameRequest
 
     @staticmethod

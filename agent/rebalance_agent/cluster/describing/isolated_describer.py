@@ -1,11 +1,12 @@
-"""Describes groups and reads their committed offsets in a separate process, which some answers end.
+"""Describes groups and reads their committed offsets in a separate process, because some answers end the process.
 
 librdkafka 2.16 aborts its process (``rd_kafka_admin_response_parse: Assertion `rko_result' failed``) when a member's
 assignment is a single byte. A group's leader writes the assignments and brokers do not check them, so any principal
-with a group could end every process that describes it. Here such groups are found.
+with a group could end every process that describes it. This module finds such groups.
 
-It also ends its process if a broker that is no longer a group's coordinator answers a request for committed offsets
-(librdkafka's issue 5040): a null pointer in an admin client. That is no fault of the group, which is asked again.
+librdkafka also ends its process if a broker that is no longer a group's coordinator answers a request for committed
+offsets (librdkafka's issue 5040): an admin client dereferences a null pointer. The group is not the cause, so its
+request is sent again.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _Answers = dict[str, Future[Any]]
 
 
 class _Question(NamedTuple):
-    """``encode`` returns the request for groups, ``read`` the group and the answer of a line.
+    """``encode`` returns the request for groups; ``read`` returns the group and the answer in a line.
 
     ``by_group``: whether a group's own data can end the process.
     """
@@ -103,7 +104,7 @@ class IsolatedDescriber:
         return self._asked(groups, _Question(partial(request_line, operations=operations), read_answer, by_group=True))
 
     def committed(self, groups: Sequence[str]) -> dict[str, Future[dict[Partition, int]]]:
-        """Return group -> a done future with its committed offsets or a `KafkaException`; otherwise as `__call__`."""
+        """Return group -> a done future with its committed offsets or a `KafkaException`; limits: see `__call__`."""
         return self._asked(groups, _OFFSETS)
 
     def _asked(self, groups: Sequence[str], question: _Question) -> _Answers:

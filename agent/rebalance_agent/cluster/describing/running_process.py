@@ -1,4 +1,4 @@
-"""One describing process: requests are written to its input, answers read from its output, each with a deadline."""
+"""One describing process, which gets requests on its input and writes answers to its output, with deadlines."""
 
 from __future__ import annotations
 
@@ -28,10 +28,8 @@ class RunningProcess:
     def __init__(self, arguments: Sequence[str], properties: Mapping[str, str], clock: Clock, seconds: float) -> None:
         """Start the interpreter with ``arguments``, and write ``properties``.
 
-        Raises:
-            OSError: it cannot be started.
-            ProcessEndedError: it ended.
-            TimeoutError: it did not confirm the properties within ``seconds``.
+        Raises: OSError: the process cannot be started. ProcessEndedError: the process ended. TimeoutError: the process
+        did not confirm the properties within ``seconds``.
         """
         self._clock, self._read = clock, b""
         # In a separate session, so that Ctrl-C in a terminal reaches only the parent, which ends this process.
@@ -53,9 +51,8 @@ class RunningProcess:
     def exchange(self, request: bytes, seconds: float) -> list[bytes]:
         """Write ``request``, and return the lines of its answer within ``seconds``.
 
-        Raises:
-            ProcessEndedError: the process ended.
-            TimeoutError: it did not answer in time; the caller must end it.
+        Raises: ProcessEndedError: the process ended. TimeoutError: the process did not answer in time; the caller must
+        end it.
         """
         deadline = self._clock.monotonic() + seconds
         try:
@@ -77,7 +74,7 @@ class RunningProcess:
             self._read += part
 
     def ended(self) -> bool:
-        """Return whether it has ended: after a time without requests, or because of a late answer."""
+        """Return whether the process has ended: after a time without requests, or because of a late answer."""
         return self._process.poll() is not None
 
     def end(self) -> None:

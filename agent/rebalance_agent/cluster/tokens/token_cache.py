@@ -13,7 +13,7 @@ from rebalance_agent.clock import Clock
 __all__ = ["Token", "TokenCache", "TokenError"]
 
 _REUSED = 2 / 3
-"""Share of its lifetime for which a token is given to clients. librdkafka requests the next one after 80 %."""
+"""Share of a token's lifetime for which clients get the token. librdkafka requests the next one after 80 %."""
 
 
 class TokenError(Exception):
@@ -57,7 +57,7 @@ class TokenCache:
             try:
                 self._token = self._fetch()
             except TokenError as error:
-                if not self._token.text:  # at the start, which fails with this error
+                if not self._token.text:  # at the start, fail with this error
                     raise
                 left_ms = max(self._token.expires_ms - now_ms, 0)
                 log = structlog.get_logger("rebalance_agent.tokens")

@@ -60,7 +60,7 @@ def check_token_login(properties: Mapping[str, str]) -> None:
 
 
 def without_token_method(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return ``properties`` as librdkafka can check them: without the agent's own method and its options."""
+    """Return ``properties`` in a form that librdkafka can check: without the agent's own method and its options."""
     if properties.get(METHOD, "") not in METHODS:
         return dict(properties)
     return {name: value for name, value in properties.items() if name not in (METHOD, CONFIG)}

@@ -1,8 +1,8 @@
-"""Requests and responses that kafka-python has no class for, or none that fits (KIP-848, 932, 1071, 714, 1319).
+"""Requests and responses for which kafka-python has no suitable class (KIP-848, 932, 1071, 714, 1319).
 
 - ``consumer_group_heartbeat``: how a member joins, continues and leaves, if the coordinator assigns.
 - ``consumer_group_describe``, ``share_group_describe``, ``streams_group_describe``: the members of groups whose
-  coordinator assigns; ``describe_api``: what the three have in common.
+  coordinator assigns; ``describe_api``: the common parts of these three modules.
 - ``client_telemetry``: the metrics that a client is asked to push, and its pushes.
 - ``txn_offset_commit``: commits within a transaction, by topic ids.
 - ``share_responses``: the brokers in responses to ShareFetch and ShareAcknowledge.

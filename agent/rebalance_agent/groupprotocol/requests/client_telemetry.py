@@ -1,6 +1,6 @@
 """GetTelemetrySubscriptions and PushTelemetry (KIP-714), version 0: a client's requests, and a broker's responses.
 
-``client_instance_id`` identifies a client until it ends; it is the zero UUID before the first response gave it one.
+``client_instance_id`` identifies a client until it ends; it is the zero UUID until the first response contains an id.
 Booleans are 0 or 1.
 """
 
@@ -29,7 +29,7 @@ GET_SUBSCRIPTIONS_KEY = 71
 PUSH_KEY = 72
 """API key of PushTelemetry."""
 TELEMETRY_VERSION = 0
-"""The only version of both."""
+"""The only version of both APIs."""
 
 
 def _codec(*fields: Field) -> Any:  # noqa: ANN401 - the codec of a struct is untyped

@@ -24,7 +24,7 @@ __all__ = [
 DESCRIBE_KEY = 69
 """API key of ConsumerGroupDescribe."""
 DESCRIBE_VERSION = 0
-"""Its first version: all brokers with groups of KIP-848 have it."""
+"""The first version of the API, which all brokers with KIP-848 groups have."""
 TYPED_VERSION = 1
 """The first version that distinguishes members of the classic protocol; brokers of Kafka 4.0 and later have it."""
 
@@ -52,7 +52,7 @@ _GROUP = (
 CONSUMER_DESCRIBE = DescribeApi(
     DESCRIBE_KEY, "ConsumerGroupDescribe", _GROUP, range(DESCRIBE_VERSION, TYPED_VERSION + 1)
 )
-"""With `TYPED_VERSION` each member has ``member_type``: -1 unknown, 0 classic, 1 consumer."""
+"""The API. With `TYPED_VERSION`, each member has ``member_type``: -1 unknown, 0 classic, 1 consumer."""
 
 
 def encode_describe(
@@ -67,7 +67,7 @@ def encode_describe(
 
 
 def decode_description(frame: bytes, version: int = DESCRIBE_VERSION) -> list[dict[str, Any]]:
-    """Decode the response, a whole frame after its length: its groups, in the order of the request.
+    """Decode the response, a whole frame after its length, to its groups in the order of the request.
 
     Raises:
         DecodeError: the bytes are not one.

@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat (KIP-848), request and response, versions 0 and 1.
 
-A request states what has changed for the member since its last one; the response states its target assignment. Topics
-are topic ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves temporarily (a static member).
+A request contains what has changed for the member since its last request; the response contains its target assignment.
+Topics are topic ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves temporarily (a static member).
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ UNCHANGED: Mapping[str, Any] = MappingProxyType({
     "server_assignor": None,
     "topic_partitions": None,
 })  # fmt: skip
-"""The fields of a request without changes since the member's last one; without group, member id and epoch."""
+"""The fields of a request without changes since the member's last request; the group, member id and epoch are
+missing."""
 
 _PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 

@@ -34,10 +34,10 @@ ASSIGNMENT = Struct(
 
 
 class DescribeApi:
-    """One of the APIs, whose requests are encoded and responses decoded. All versions are flexible (KIP-482)."""
+    """One of these APIs: encodes its requests and decodes its responses. All versions are flexible (KIP-482)."""
 
     def __init__(self, key: int, name: str, group: Sequence[Field], versions: range) -> None:
-        """``group``: the fields of each group in a response. ``versions``: those that are known here.
+        """``group``: the fields of each group in a response. ``versions``: the versions that are known here.
 
         ``answers``: version -> reader and writer of the response.
         """
@@ -56,7 +56,7 @@ class DescribeApi:
         return request_frame(self.key, version, correlation_id, client_id, self._requests[version], fields)
 
     def decode(self, frame: bytes, version: int) -> list[dict[str, Any]]:
-        """Decode a response, a whole frame after its length: its groups, in the order of the request.
+        """Decode a response, a whole frame after its length, to its groups in the order of the request.
 
         Raises:
             DecodeError: the bytes are not one.

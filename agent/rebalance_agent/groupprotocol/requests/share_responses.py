@@ -1,7 +1,7 @@
-"""The brokers in responses to ShareFetch and ShareAcknowledge (KIP-932), for which kafka-python has no class.
+"""Reads and changes the brokers in responses to ShareFetch and ShareAcknowledge (KIP-932).
 
-A response names brokers only where a partition's leader has moved. The fields before them are read to find them,
-and all other bytes are kept as they are.
+kafka-python has no class for these responses. A response names brokers only if a partition's leader has moved. The
+fields before the brokers are read to find the brokers, and all other bytes are kept unchanged.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ShareResponse:
     after: bytes
 
     def frame(self) -> bytes:
-        """Return the response with the brokers as they are now."""
+        """Return the response with the current ``brokers``."""
         out = bytearray(self.before)
         _BROKERS.write(out, [vars(broker) for broker in self.brokers])
         return bytes(out) + self.after

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit version 6 (KIP-1319), whose topics are ids. kafka-python has the versions before.
+"""TxnOffsetCommit version 6 (KIP-1319), which identifies topics by id. kafka-python has the earlier versions.
 
 The fields have the names of kafka-python's classes for those versions.
 """

@@ -4,5 +4,5 @@
 - ``byte_reader``: a bounds-checked reader; ``compiled_reader``: the reader of one schema, compiled to one function.
 - ``frames``: headers of requests and responses; ``streams_structs``: structures that several schemas have in common.
 - ``error_codes``: Kafka's error codes that the agent acts on.
-- ``memo``: a cache for functions of short, frequent arguments.
+- ``memo``: a cache for functions with short, frequent arguments.
 """

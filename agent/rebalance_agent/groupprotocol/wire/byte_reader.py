@@ -20,7 +20,7 @@ UVARINT_BYTES_MAX = 5
 
 
 class WireError(Exception):
-    """Bytes that do not follow the schema; converted to ``DecodeError`` where the name of the message is known.
+    """Bytes that do not follow the schema; it becomes a ``DecodeError`` where the name of the message is known.
 
     ``path`` collects the fields from the broken value outwards (``client_id``, ``[2]``, ``members``).
     """
@@ -51,7 +51,7 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """Number of bytes not read yet."""
+        """The number of bytes that are not read yet."""
         return len(self._data) - self.at
 
     def number(self, form: struct.Struct) -> int:

@@ -1,8 +1,8 @@
-"""Compiles a schema to one reader function, whose source is generated from the fields, as dataclasses do.
+"""Compiles a schema to one reader function, whose source is generated from the fields, as for dataclasses.
 
-It reads messages that are whole and have no tagged field, nearly all of them, several times as fast as the readers of
-``schema``. For other bytes it raises one of `FALLBACK_ERRORS`, and the caller reads them again with ``schema``, which
-reports the error and its offset.
+This function reads complete messages without tagged fields, which are nearly all, several times as fast as the readers
+of ``schema``. For other bytes it raises one of `FALLBACK_ERRORS`, and the caller reads them again with ``schema``,
+which reports the error and its offset.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _NotPlainError(Exception):
 
 
 FALLBACK_ERRORS = (_NotPlainError, IndexError, UnicodeDecodeError, struct.error)
-"""Errors of a `CompiledReader` for bytes that are not whole, or contain what it does not read."""
+"""Errors of a `CompiledReader` for bytes that are incomplete, or contain values that it does not read."""
 
 
 def compile_reader(fields: Sequence[Field], version: int, *, flexible: bool) -> CompiledReader:

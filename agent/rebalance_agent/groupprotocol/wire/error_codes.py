@@ -1,4 +1,4 @@
-"""Kafka's error codes that the agent acts on, by their names in Kafka."""
+"""Kafka's error codes that the agent acts on, under their names in Kafka."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ UNKNOWN_SUBSCRIPTION_ID = 117
 TELEMETRY_TOO_LARGE = 118
 
 COORDINATOR_MOVED = frozenset({14, 15, NOT_COORDINATOR})
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: nothing was done; any frame may be sent
-again."""
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: the request had no effect; any frame may be
+sent again."""

@@ -1,4 +1,4 @@
-"""Requests and responses with a flexible header (KIP-482) as frames: header and fields, without the frame's length."""
+"""Encodes and reads frames with a flexible header (KIP-482): header and fields, without the frame's length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cache for functions of short arguments that occur again and again."""
+"""A cache for functions with short arguments that occur repeatedly."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ class Field:
     """One field under Kafka's name in snake case, present from version ``since`` to ``until``.
 
     ``nullable_since``: first version in which it may be null. ``tag``: its number if it is a tagged field.
-    ``may_end_before``: a message may end before this field. ``default``: its value where the message does not contain
-    it although its version could, and where an encoder gets none.
+    ``may_end_before``: a message may end before this field. ``default``: the field's value if the message lacks the
+    field although its version has it, or if an encoder gets no value.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Struct:
 
 
 def struct_codec(fields: tuple[Field, ...], version: int, flexible: bool) -> Codec:
-    """Return reader and writer of those ``fields`` that ``version`` has."""
+    """Return the reader and the writer of the ``fields`` that ``version`` has."""
     present = [field for field in fields if field.since <= version <= field.until]
     plain = tuple((field, field.codec(version, flexible)) for field in present if field.tag is None)
     tags = sorted((field.tag, field) for field in present if field.tag is not None)
@@ -139,7 +139,7 @@ def _write_field(out: bytearray, field: Field, codec: Codec, values: Mapping[str
 
 
 def _write_tags(out: bytearray, tagged: Mapping[int, tuple[Field, Codec]], values: Mapping[str, Any]) -> None:
-    """Write the tagged fields in order of their tags, without those that have their default."""
+    """Write the tagged fields in order of their tags, without fields that have their default."""
     sent = []
     for tag, (field, codec) in tagged.items():
         content, default = bytearray(), bytearray()

@@ -2,5 +2,5 @@
 
 - ``workload``: where a member runs.
 - ``led_generation``: a generation, from the frames of its leader.
-- ``seat_event``: what a gateway did with seats, and which consumer has a member since then.
+- ``seat_event``: what a gateway did with seats, and which consumer has had a member since then.
 """

@@ -1,4 +1,4 @@
-"""Acts of a gateway on the seats of a group, and the consumer that has a member since then."""
+"""Acts of a gateway on the seats of a group, and the consumer that has had a member since then."""
 
 from __future__ import annotations
 

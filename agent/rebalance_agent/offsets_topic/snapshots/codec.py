@@ -4,8 +4,8 @@ The snapshot of a partition consists of the records that compaction would leave 
 *position*: the last record of each key, with its offset, timestamp and value, under its own key; plus one *marker* with
 the position, and the number and digest of these records. Values are overwritten while a newer snapshot is written, so a
 reader takes the records before the last marker, and uses them only if number and digest match. This detects missing and
-altered records, and records of another writer. A digest is not a signature: anyone with Write on the topic can write a
-valid marker. Successive snapshots form a *series*; records left by an older series are reported, so that they can be
+altered records, and records from another writer. A digest is not a signature: anyone with Write on the topic can write
+a valid marker. Successive snapshots form a *series*; records left by an older series are reported, so that they can be
 deleted.
 """
 
@@ -41,7 +41,7 @@ KEY_VERSION = 1
 """Version of keys, separate from `VERSION`: records under keys of an old version would never be overwritten."""
 
 MARKER_BYTES_MAX = 4_096
-"""Largest marker (bytes) that is read; real ones have a few hundred."""
+"""Largest marker (bytes) that is read; real markers have a few hundred bytes."""
 
 _KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
 _VALUE = struct.Struct(">Bqqqi")  # version, series, offset, timestamp, leader epoch
@@ -53,7 +53,8 @@ _RECORD, _MARKER = 1, 2
 class Marker:
     """The extent and the source of a snapshot; a reader with a different ``made_from`` ignores the snapshot.
 
-    ``position``: the first offset that is not covered. ``records``, ``digest``: the number and digest of its records.
+    ``position``: the first offset that is not covered. ``records``, ``digest``: the number and the digest of the
+    snapshot's records.
     """
 
     version: int
@@ -105,7 +106,7 @@ class StoredRecord:
         return (1, self.timestamp_ms)
 
     def leader_epoch(self) -> int | None:
-        """Return the epoch of the leader that wrote it; None if unknown."""
+        """Return the epoch of the leader that wrote the record; None if unknown."""
         return self.written_in_epoch
 
 
@@ -204,8 +205,7 @@ class SnapshotAssembly:
     def marker(self, partition: int) -> Marker | None:
         """Return the last marker of a partition.
 
-        Raises:
-            InvalidInputError: it is malformed or of another version.
+        Raises: InvalidInputError: the marker is malformed or of another version.
         """
         marker = self._markers.get(partition)
         if isinstance(marker, InvalidInputError):
@@ -215,8 +215,7 @@ class SnapshotAssembly:
     def records(self, partition: int, marker: Marker) -> list[StoredRecord]:
         """Return the records before the last marker, in the order of the offsets topic.
 
-        Raises:
-            InvalidInputError: the records are not those of the marker.
+        Raises: InvalidInputError: the records do not match the marker.
         """
         marked = [entry.record for entry in self._marked[partition].values() if entry.series == marker.series]
         if (len(marked), Digest(marked).text) != (marker.records, marker.digest):
@@ -226,7 +225,7 @@ class SnapshotAssembly:
         return sorted(marked, key=StoredRecord.offset)
 
     def keys(self, partition: int) -> frozenset[bytes]:
-        """Keys of all records of a partition, also of those that are malformed or outside its snapshot."""
+        """Return the keys of a partition's records, including records that are malformed or outside its snapshot."""
         return frozenset(self._kept[partition])
 
     def _mark(self, partition: int, value: bytes | None) -> None:

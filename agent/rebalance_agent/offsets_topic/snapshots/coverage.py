@@ -17,11 +17,11 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Obse
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]
 
 HELD_MAX = 1_000
-"""Maximum records of an unsettled group that are tracked one by one; later ones are released together with the last."""
+"""Maximum records of an unsettled group that are tracked individually; later records are released with the last one."""
 
 SPANS_MAX = 1_000
-"""Maximum rebalances of one partition that are tracked one by one while an older one is unsettled; beyond it the oldest
-are merged."""
+"""Maximum rebalances of one partition that are tracked individually while an older rebalance is unsettled; beyond it,
+the oldest rebalances are merged."""
 
 
 class _Held:
@@ -55,7 +55,7 @@ class _Held:
 
 
 class Coverage:
-    """Processes a tracker's observations and events. To be called with each event, then with its observation.
+    """Processes a tracker's events and observations. Call it with each event, and then with the event's observation.
 
     No snapshot may end inside a rebalance, settled or not. So in addition to the records of unsettled groups
     (``held``), it keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is
@@ -63,7 +63,7 @@ class Coverage:
     """
 
     def __init__(self, unsettled: Callable[[str], bool]) -> None:
-        """``unsettled``: whether the tracker still has events to report about a group's records."""
+        """``unsettled``: returns whether the tracker still has events to report about a group's records."""
         self._unsettled = unsettled
         self._held: dict[str, _Held] = {}
         self._spans: dict[int, list[tuple[int, int]]] = {}
@@ -97,7 +97,7 @@ class Coverage:
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}
 
     def covered(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Partition -> the first offset that must be read again; all records before ``positions`` were observed."""
+        """Return partition -> the first offset to read again; all records before ``positions`` were observed."""
         for group, held in list(self._held.items()):
             if not self._unsettled(group):
                 self._release(group, held, FOREVER_MS)
@@ -110,7 +110,7 @@ class Coverage:
         return first
 
     def _join(self, record: GroupRecord | EpochRecord) -> None:
-        """Join a record to the group's last one if they have the same timestamp: they are one batch."""
+        """Join a record to the group's last record if both have the same timestamp, and so belong to one batch."""
         partition, begun, at_ms = self._batches.get(record.group, (-1, -1, -1))
         if (partition, at_ms) == (record.partition, record.timestamp_ms):
             self._add_span(partition, (begun, record.offset))

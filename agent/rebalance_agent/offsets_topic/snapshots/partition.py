@@ -1,4 +1,4 @@
-"""The state of one partition's snapshot: the records that are covered, written, and still to write. Pure."""
+"""The state of one partition's snapshot: the covered records, the written records, and the records to write. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORD_BYTES = 200
 
 @dataclass(slots=True)
 class SnapshotPartition:
-    """The records that one partition's snapshot covers, and those still to be written.
+    """The records that one partition's snapshot covers, and the records still to be written.
 
     ``seen``: records that the tail has read and that no snapshot covers; ``due``: covered records still to be written.
     Offsets: records before ``position`` are covered, records before ``written`` are in the snapshot, and records before
@@ -50,9 +50,9 @@ class SnapshotPartition:
     def begin(
         self, base: Iterable[TopicRecord], snapshot: Snapshot | None, series: int, kept: frozenset[bytes]
     ) -> None:
-        """Start with all old records: those of ``snapshot``, or else those of ``base``, in a new ``series``.
+        """Start with all old records: from ``snapshot`` or, without one, from ``base``, in a new ``series``.
 
-        ``kept``: keys of all records that the snapshots' topic has of this partition.
+        ``kept``: the keys of all this partition's records in the snapshots' topic.
         """
         self.begun = True
         if snapshot:
@@ -66,7 +66,7 @@ class SnapshotPartition:
             self._take(record)
             # A snapshot must not end before a record that it contains.
             self.position = max(self.position, record.offset() + 1)
-        # Keys of no snapshot would stay in the topic forever.
+        # Keys that are in no snapshot would stay in the topic forever.
         for key in kept - self.digest.summands.keys():
             self.due[key] = StoredRecord(self.number, -1, 0, key, None)
 
@@ -89,7 +89,7 @@ class SnapshotPartition:
             self._take(record)
 
     def miss(self, *, restartable: bool) -> None:
-        """Discard all records. ``restartable``: the snapshot may start again at once, without covering earlier ones."""
+        """Discard all records. ``restartable``: the snapshot may start again at once, without earlier records."""
         self.missed, self.begun, self.restartable = True, False, restartable
         self.missed_at = self.reached
         self.seen.clear()
@@ -102,7 +102,7 @@ class SnapshotPartition:
         return self.begun and self.digest.holds(record)
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether there is something to write: records, a position, or the marker of an old snapshot."""
+        """Whether there is anything to write: records, a position, or the marker of an old snapshot."""
         old = self.position == self.reached and now_ms - self.marked_ms >= MARKED_AGAIN_MS
         return self.position > self.written or bool(self.due) or old
 

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
-"""Maximum bytes of all snapshots read at once: ten thousand groups of twenty members have a tenth of it."""
+"""Maximum bytes of all snapshots read at once: ten thousand groups of twenty members need a tenth of this."""
 
 LOAD_MAX_S = 30.0
 """Maximum seconds for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
@@ -30,7 +30,7 @@ UNREADABLE_MAX_S = 60.0
 """Seconds for which unanswered reads are retried: without the snapshot, events since then would be missed."""
 
 TOMBSTONES_KEPT_MS = 86_400_000
-"""Brokers' default of ``delete.retention.ms``, used where the topic's own cannot be read. Older tombstones may be
+"""Brokers' default of ``delete.retention.ms``, used if the topic's own setting cannot be read. Older tombstones may be
 compacted away, and a key that an older snapshot holds would stay forever."""
 
 _TOMBSTONES_SETTING = "delete.retention.ms"
@@ -51,7 +51,7 @@ class Snapshot:
 
 
 class SnapshotReader:
-    """Loads snapshots from ``topic``. If one cannot be used, the offsets topic itself is read.
+    """Loads snapshots from ``topic``. If a snapshot cannot be used, the offsets topic itself is read.
 
     ``kept``: partition -> keys of all records in ``topic``, including those of unusable snapshots.
     """
@@ -65,10 +65,9 @@ class SnapshotReader:
         self._unreadable_since: float | None = None
 
     def load(self, bounds: Mapping[int, tuple[int, int]], made_from: str) -> dict[int, Snapshot]:
-        """Return the usable snapshots by partition (see `SnapshotStore`); not those with another ``made_from``.
+        """Return the usable snapshots by partition (see `SnapshotStore`), without snapshots with another ``made_from``.
 
-        Raises:
-            ClusterError: brokers do not answer, and have not for `UNREADABLE_MAX_S` yet.
+        Raises: ClusterError: brokers do not answer, but have not been silent for `UNREADABLE_MAX_S` yet.
         """
         # Other partitions, which may still wait to begin, keep their keys.
         self.kept = {partition: keys for partition, keys in self.kept.items() if partition not in bounds}

@@ -19,7 +19,7 @@ class SnapshotRebase:
         self._backfill = backfill
 
     def look(self, positions: Mapping[int, int]) -> None:
-        """Begin to read the partitions that the store misses, of those read up to ``positions``."""
+        """Begin to read the partitions that the store lacks, among the partitions read up to ``positions``."""
         missing = self._snapshots.missing(positions.keys() - self._backfill.pending)
         for partition in missing:
             if positions[partition] == 0:
@@ -27,7 +27,7 @@ class SnapshotRebase:
         self._backfill.expect({partition: positions[partition] for partition in missing})
 
     def read(self) -> None:
-        """Read one batch, if there is anything to read."""
+        """Read one batch, if there are records to read."""
         for partition, base in self._backfill.read().items():
             self._snapshots.begin(partition, base, None)
 

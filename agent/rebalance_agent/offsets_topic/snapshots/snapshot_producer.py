@@ -53,7 +53,7 @@ class SnapshotProducer:
     def send(
         self, topic: str, partition: int, key: bytes, value: bytes | None, on_done: Callable[[str | None], None]
     ) -> bool:
-        """Queue a record; False if that is not possible now.
+        """Queue a record; return False if that is not possible now.
 
         ``on_done`` is called by `serve` or `close`: with None when Kafka has the record, otherwise with the reason why
         it was lost. Records that are still queued after `close` may or may not be in Kafka.
@@ -86,7 +86,7 @@ class SnapshotProducer:
             self._give_up(self._producer, _reason(error))
 
     def close(self, timeout: float) -> None:
-        """Send the queued records, ``timeout`` seconds at most."""
+        """Send the queued records, waiting at most ``timeout`` seconds."""
         if self._producer is not None:
             flush(self._producer, timeout)
 

@@ -14,7 +14,7 @@ from rebalance_agent.tracking.observations import Backfilled, Observation, Parti
 __all__ = ["EVERY_S", "PublishProgress", "SnapshotSchedule"]
 
 EVERY_S = 5.0
-"""Seconds between two snapshots: about the time that a restart has to read again, besides unsettled rebalances."""
+"""Seconds between two snapshots: a restart reads about this time's records again, besides unsettled rebalances."""
 
 
 class PublishProgress(Protocol):
@@ -37,7 +37,7 @@ class SnapshotSchedule:
     def __init__(
         self, store: SnapshotStore, coverage: Coverage, progress: PublishProgress | None, clock: Clock
     ) -> None:
-        """``progress``: that of publishing events; None if no events are published."""
+        """``progress``: the progress of publishing events; None if no events are published."""
         self._store = store
         self._coverage = coverage
         self._progress = progress
@@ -61,9 +61,10 @@ class SnapshotSchedule:
             self._reached(observation.positions)
 
     def end(self, owned: Collection[int]) -> None:
-        """Write the last snapshot, of all records whose events are published by now.
+        """Write the last snapshot, which covers all records whose events are published by now.
 
-        ``owned``: the partitions that are still owned. The new owner of another one may have written a newer snapshot.
+        ``owned``: the partitions that are still owned. The new owner of any other partition may have written a newer
+        snapshot.
         """
         self._store.serve()
         if self._progress is None or self._progress.completed >= self._progress.queued:

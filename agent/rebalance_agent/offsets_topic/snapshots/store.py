@@ -1,7 +1,7 @@
 """Keeps snapshots of the offsets topic's partitions in a compacted topic, for restarts and takeovers.
 
 `Coverage` decides what a snapshot covers. It is written only after Kafka has acknowledged all events that the covered
-records led to: an event that was lost with its observer is reported again by the next one.
+records led to: the next observer reports events again that were lost with their observer.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class SnapshotStore:
                 self._state(partition).reached = position
 
     def missing(self, partitions: Collection[int]) -> frozenset[int]:
-        """Return those of ``partitions`` that must `begin` again, with all records read so far."""
+        """Return the ``partitions`` that must `begin` again with all records read so far."""
         with self._lock:
             if not (self._count and self._producer.working):
                 return frozenset()
@@ -184,7 +184,7 @@ class SnapshotStore:
     # The thread of the ownership
 
     def stored(self, partitions: Collection[int]) -> bool:
-        """Whether each of ``partitions`` that can get a snapshot has one."""
+        """Whether each of the ``partitions`` that can get a snapshot has a snapshot."""
         with self._lock:
             states = [self._partitions[number] for number in partitions if number in self._partitions]
             return not self._producer.working or all(state.stored or state.missed for state in states)

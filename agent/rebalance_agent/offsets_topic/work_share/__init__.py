@@ -2,5 +2,5 @@
 
 - ``record_claims``: limits what one record may claim. ``work_budget``: limits the work that the records of a group may
   cause.
-- ``set_aside``: the records that wait. ``fair_share``: puts them into the inbox when their group may cause work again.
+- ``set_aside``: keeps the records that wait. ``fair_share``: emits them when their group may cause work again.
 """

@@ -1,8 +1,8 @@
 """Puts the records of groups into the inbox, so that no group uses more than its share of work.
 
 A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
-groups have small records, but thousands of them: each group has one share, for records of all kinds. The share
-is one of processor time; if there is less time for all, the records of groups that cause little work come first.
+groups have small records, but thousands of them: each group has one share, for records of all kinds. The share is a
+share of processor time. If there is less time for all groups, the records of groups that cause little work come first.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ AHEAD_S = 0.05
 which their records wait behind others; the inbox is refilled several times within it."""
 
 NAME_BYTES_MAX = 64
-"""Longest group name (bytes) that is used as a key; a longer one is hashed: data is kept for 10,000 groups, and a name
-may have 32 kB."""
+"""Longest group name (bytes) that is used as a key. A longer name is hashed, since data is kept for 10,000 groups and a
+name may have 32 kB."""
 
 NAMED_EVERY_S = 1.0
 """Seconds between two updates of the metric that names the groups that had to wait, even while the inbox is full."""
 
 LONGEST_S = 0.5
-"""Seconds after which a record of another group is put into it nevertheless: none waits forever."""
+"""Seconds after which a record of another group is put into the inbox nevertheless, so that no record waits forever."""
 
 
 class FairShare:
@@ -76,9 +76,9 @@ class FairShare:
                 self._count(now)
 
     def release(self) -> None:
-        """Emit waiting records of groups that may cause work again. To be called several times a second.
+        """Emit waiting records of groups that may cause work again. Call it several times a second.
 
-        The group that has been allowed to for longest comes first.
+        The group that has been allowed to cause work for longest comes first.
         """
         now = self._context.clock.monotonic()
         self._count(now)

@@ -17,7 +17,8 @@ __all__ = ["CLAIMS_MAX", "FREE_CLAIMS", "FREE_TOPICS", "bounded_claims", "claims
 
 FREE_CLAIMS = 20_000
 """Partitions, assigned and owned, that members may claim even if they do not exist, since the list of topics may be
-older than the record: twice those of a group with 10,000 partitions whose members send what they own."""
+older than the record: twice the claims of a group with 10,000 partitions whose members send the partitions that they
+own."""
 
 FREE_TOPICS = 10_000
 """Maximum topics that all members together may subscribe to, whether these exist or not."""
@@ -50,7 +51,7 @@ def bounded_claims(value: GroupSnapshot, topic_sizes: Mapping[str, int]) -> Grou
 
 
 def _existing(member: Member, topic_sizes: Mapping[str, int]) -> Member:
-    """Return the member with only what exists of its topics and partitions."""
+    """Return the member with only those of its topics and partitions that exist."""
     subscription: ConsumerSubscription | None = None
     if member.subscription:
         subscription = replace(

@@ -22,7 +22,8 @@ GROUP_BYTES_MAX = 4 * 2**20
 default."""
 
 RECORD_BYTES = 400
-"""Bytes of memory that a waiting record takes in addition to its own: some 7,000 small records of one group wait."""
+"""Bytes of memory that a waiting record takes besides its key and value: some 7,000 small records of a group can
+wait."""
 
 ALL_BYTES_MAX = 16 * 2**20
 """Maximum bytes of all waiting records."""
@@ -59,7 +60,7 @@ class WaitingRecord(NamedTuple):
 
 @dataclass(slots=True)
 class _Queue:
-    """The waiting records of one group by their number, in order; ``numbers``: those of each key, in order.
+    """The waiting records of one group by their number, in order; ``numbers``: the numbers of each key, in order.
 
     ``skipped``: how many records were dropped right before a record, by its number.
     """
@@ -103,7 +104,7 @@ class SetAside:
         return len(self._queues[group].first.message)
 
     def put(self, group: bytes, record: WaitingRecord) -> int:
-        """Let a record wait; return how many older ones were dropped for it, of this group or of another."""
+        """Let a record wait; return how many older records, of this or another group, were dropped for it."""
         queue = self._queues.setdefault(group, _Queue())
         number, self._next = self._next, self._next + 1
         queue.records[number] = record
@@ -152,7 +153,7 @@ class SetAside:
         return record._replace(skipped=skipped) if skipped else record
 
     def lose(self, group: bytes, number: int) -> None:
-        """Add these missing records of a group to ``skipped`` of its next one, now or later."""
+        """Add these missing records of a group to ``skipped`` of its next record, now or later."""
         if queue := self._queues.get(group):
             first = next(iter(queue.records))
             queue.skipped[first] = queue.skipped.get(first, 0) + number
@@ -162,7 +163,7 @@ class SetAside:
             del self._lost[next(iter(self._lost))]
 
     def take_lost(self, group: bytes) -> int:
-        """Return how many records are missing before the next one of a group without waiting records, and forget it."""
+        """Return and forget how many records are missing before the next record of a group without waiting records."""
         return self._lost.pop(group, 0)
 
     def drop(self, partitions: Iterable[int]) -> None:
@@ -181,7 +182,7 @@ class SetAside:
         return held
 
     def _remove(self, group: bytes, queue: _Queue, number: int) -> tuple[WaitingRecord, int]:
-        """Remove a record that is the first one of its key; return it with how many were dropped right before it."""
+        """Remove the first record of its key; return it and the number of records dropped right before it."""
         record = queue.records.pop(number)
         numbers = queue.numbers[record.key]
         numbers.popleft()
@@ -195,13 +196,13 @@ class SetAside:
         return record, queue.skipped.pop(number, 0)
 
     def _drop(self, group: bytes, number: int, following: int) -> None:
-        """Drop a record, and count it in ``skipped`` of the ``following`` one."""
+        """Drop a record, and count it in ``skipped`` of the ``following`` record."""
         queue = self._queues[group]
         _, skipped = self._remove(group, queue, number)
         queue.skipped[following] = queue.skipped.get(following, 0) + skipped + 1
 
     def _drop_oldest(self, group: bytes) -> None:
-        """Drop the group's oldest record, and count it in ``skipped`` of the next one, now or later."""
+        """Drop the group's oldest record, and count it in ``skipped`` of the next record, now or later."""
         records = self._queues[group].records
         if len(records) > 1:
             first, second = islice(records, 2)

@@ -77,7 +77,7 @@ class _Bucket:
 
 
 class WorkBudget:
-    """The work of each group, by its bytes. Times are monotonic seconds."""
+    """The work of each group, by the group's name in bytes. Times are monotonic seconds."""
 
     def __init__(self, now: float) -> None:
         """Start with the whole budget."""
@@ -97,7 +97,7 @@ class WorkBudget:
         return bucket is None or bucket.refill(GROUP_RATE, now) >= BURST_S - LIGHT_S
 
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
-        """Return when the group's next record, of ``size_bytes``, may be processed if other groups spend nothing."""
+        """Return when the group's next record, of ``size_bytes``, may be processed if other groups cause no work."""
         at = now
         if (bucket := self._groups.get(group)) is not None:
             at = max(at, now - bucket.refill(GROUP_RATE, now) / GROUP_RATE)

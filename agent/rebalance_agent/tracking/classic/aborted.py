@@ -13,15 +13,15 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "cannot_follow", "missing_between"]
 
 ABORTED_MAX = 10
-"""Maximum missing generations before one record that get an event each; if more are missing, one event reports all."""
+"""Maximum missing generations before one record for which each gets its own event; beyond it, one event reports all."""
 
 ABORTED_MIN_MS = 10
-"""Shortest time (ms) of one join. If more than `ABORTED_MAX` generations are missing and they would have been shorter
-than this, the group was deleted and recreated, or the record is not a group's."""
+"""Shortest time (ms) of one join. If more than `ABORTED_MAX` generations are missing and would have been shorter than
+this, the group was deleted and recreated, or the record does not describe a group."""
 
 
 def cannot_follow(last: Generation, timestamp_ms: int, value: GroupSnapshot) -> bool:
-    """Whether the generation cannot be a successor of ``last``: more are missing than could have happened since."""
+    """Whether the generation cannot follow ``last``, because more are missing than can have happened since then."""
     missing = value.generation - last.number - 1
     return missing > ABORTED_MAX and missing * ABORTED_MIN_MS > timestamp_ms - last.timestamp_ms
 

@@ -9,7 +9,7 @@ from rebalance_agent.tracking.observations import GroupRecord
 __all__ = ["CLOCK_STEP_MS", "RecordDeduplicator"]
 
 CLOCK_STEP_MS = 600_000
-"""A live record that is at least this much (ms) older than the last one is new: the broker's clock was set back."""
+"""A live record at least this much (ms) older than the last record is new: the broker's clock was set back."""
 
 
 class RecordDeduplicator:
@@ -27,7 +27,7 @@ class RecordDeduplicator:
         self._latest = generation
 
     def is_older(self, record: GroupRecord) -> bool:
-        """Whether the record is older than the latest one, and not only because a clock was set back."""
+        """Whether the record is older than the latest record for a reason other than a clock that was set back."""
         older_ms = self._latest.timestamp_ms - record.timestamp_ms if self._latest else 0
         stepped = record.live and not record.replayed and older_ms >= CLOCK_STEP_MS
         return older_ms > 0 and not stepped

@@ -1,4 +1,4 @@
-"""A classic rebalance that has begun and has no record yet: its start, and the partitions stalled by it."""
+"""A classic rebalance that has begun and has no record yet: when it began, and which partitions it stalls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rebalance_agent.tracking.evidence.member_reports import MemberReports, Repo
 __all__ = ["UNKNOWN_MS", "InProgress"]
 
 UNKNOWN_MS = 0
-"""The earliest start of a rebalance that the observer's first poll shows: it may have been running for any time."""
+"""The earliest start of a rebalance that the observer's first poll shows: the rebalance may have begun long before."""
 
 
 @dataclass(slots=True)
 class _Begun:
-    """The first evidence of the rebalance. Times from polls are by the observer's clock, from records by the broker's.
+    """The first evidence of the rebalance. Times from polls are by the observer's clock, others by the broker's.
 
-    ``earliest_ms``: `UNKNOWN_MS` if the rebalance may have begun at any time before.
-    ``offset_ms``: the clock offset at that time, if known. ``shown_ms``: the last of an unbroken series of polls that
-    showed the group waiting for members; ``unbroken``: whether the next poll may extend the series.
+    ``earliest_ms``: `UNKNOWN_MS` if the rebalance may have begun at any time before. ``offset_ms``: the clock offset at
+    that time, if known. ``shown_ms``: the time of the last poll in an unbroken series of polls that showed the group
+    waiting for members. ``unbroken``: whether the next poll may extend the series.
     """
 
     earliest_ms: int
@@ -37,7 +37,7 @@ class _Begun:
 
     @property
     def lasted_ms(self) -> int:
-        """The shortest possible join phase (ms): between two polls of one clock, so late records do not matter."""
+        """The shortest possible join phase (ms): the time between two polls, so late records do not matter."""
         return self.shown_ms - self.latest_ms
 
     def ahead_ms(self, offset_ms: int) -> int:
@@ -70,20 +70,21 @@ class InProgress:
 
     @property
     def started_ms(self) -> int | None:
-        """The lower bound of the rebalance's start (epoch ms), or when it was first seen."""
+        """The lower bound of the rebalance's start (epoch ms), or the time when the rebalance was first seen."""
         return (self._begun.earliest_ms or self._begun.latest_ms) if self._begun else None
 
     @property
     def gone_due_ms(self) -> int | None:
-        """When to give up the rebalance because polls no longer show it; None while they do."""
+        """When to give up the rebalance because polls no longer show it; None while polls show it."""
         return self._begun.gone_due_ms if self._begun else None
 
     @property
     def stalled(self) -> int:
         """The number of partitions that are certainly stalled.
 
-        These are the partitions whose owners report it and, under an eager protocol, all others once all members have
-        rejoined. Until then a member consumes until it learns of the rebalance and polls again.
+        These are the partitions that their owners report as stopped. Under an eager protocol, all other partitions are
+        stalled, too, once all members have rejoined. Until then a member consumes until it learns of the rebalance and
+        polls again.
         """
         rejoined = self.state is GroupState.COMPLETING_REBALANCE
         return sum(member.reported + member.withheld + member.silent * rejoined for member in self._stalled.values())
@@ -96,7 +97,7 @@ class InProgress:
 
     @property
     def withheld(self) -> int:
-        """The number of stalled partitions that the last generation took from their owners, by the owners' reports."""
+        """The number of partitions that the last generation took away and whose former owners reported as stopped."""
         return sum(member.withheld for member in self._stalled.values())
 
     def begin(
@@ -109,7 +110,8 @@ class InProgress:
     ) -> bool:
         """Process the first or repeated evidence that the group is rebalancing; return whether anything changed.
 
-        ``window``: bounds of the start. ``last``: the generation before. ``offset_ms``: the clock offset, if known.
+        ``window``: bounds of the start. ``last``: the generation before the rebalance. ``offset_ms``: the clock offset,
+        if known.
         """
         changed = state is not self.state or self._begun is None
         self.state = state
@@ -124,7 +126,7 @@ class InProgress:
         return changed
 
     def confirm(self, state: GroupState, asked_ms: int, *, clock_jumped: bool) -> None:
-        """Process a poll that shows the rebalance again. After another state or a gap it may be another rebalance.
+        """Process a poll that shows the rebalance again. After another state or a gap, it may be a different one.
 
         ``clock_jumped``: the observer's clock may have been set forward since the previous poll.
         """
@@ -144,7 +146,7 @@ class InProgress:
         return changed
 
     def unlisted(self, due_ms: int) -> None:
-        """Process a poll that no longer shows the rebalance: give it up at ``due_ms`` unless its record comes first."""
+        """Process a poll without the rebalance: give the rebalance up at ``due_ms`` unless its record comes first."""
         if self._begun and self._begun.gone_due_ms is None:
             self._begun.gone_due_ms = due_ms
 
@@ -159,7 +161,7 @@ class InProgress:
         self._stalled = {}
 
     def give_up(self) -> None:
-        """Give the rebalance up. Its start is kept, in case its record is read later."""
+        """Give the rebalance up, but keep its start in case its record is read later."""
         lost = self._begun
         self.end()
         self._lost = lost
@@ -176,8 +178,8 @@ class InProgress:
         if begun.evidence is Evidence.RECORD:
             return TimeBounds(begun.earliest_ms, begun.latest_ms, begun.evidence)
         offset_ms = begun.ahead_ms(offset_ms)
-        # Both terms are too early if records are read late: the first if no record was read in time, the second if
-        # polls attributed the next rebalance to this one.
+        # Both terms are too early if records are read late: the first term if no record was read in time, the second
+        # term if polls attributed the next rebalance to this one.
         latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
         earliest_ms = begun.earliest_ms and begun.earliest_ms - offset_ms
         return TimeBounds(earliest_ms, latest_ms, begun.evidence)
@@ -188,9 +190,9 @@ class InProgress:
         return window is not None and window.latest_ms > generation.timestamp_ms
 
     def lost_ms(self, offset_ms: int, since_ms: int) -> int:
-        """Return the lower bound of the start of a rebalance given up after ``since_ms``; `FOREVER_MS` if none was.
+        """Return the earliest start of a rebalance given up after ``since_ms``; `FOREVER_MS` if none was given up.
 
-        `UNKNOWN_MS` if it is unknown. A late record may belong to that rebalance.
+        The result is `UNKNOWN_MS` if the start is unknown. A late record may belong to that rebalance.
         """
         lost = self._lost
         if lost is None or lost.gone_due_ms is None or lost.gone_due_ms < since_ms:
@@ -203,8 +205,8 @@ class InProgress:
 class _Stalled(NamedTuple):
     """Partitions of one member.
 
-    ``reported``: partitions that it owns and reported as stopped. ``withheld``: partitions that it reported as stopped
-    and no longer owns. ``silent``: partitions that it must revoke and has not reported.
+    ``reported``: partitions that the member owns and reported as stopped. ``withheld``: partitions that it reported as
+    stopped and no longer owns. ``silent``: partitions that it must revoke and has not reported as stopped.
     """
 
     reported: int = 0

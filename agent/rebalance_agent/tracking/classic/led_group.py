@@ -11,20 +11,20 @@ from rebalance_agent.tracking.observations import DescribedGroup
 __all__ = ["DOUBTED_MS", "LedGroup"]
 
 DOUBTED_MS = 2_000
-"""How long descriptions must contradict a generation (ms): events of leaders and gateways take a second at most."""
+"""How long (ms) descriptions must contradict a generation; events from leaders and gateways take at most a second."""
 
 
 class LedGroup:
-    """Notices that a group has changed without a frame: another member leads it, or it has no members any more."""
+    """Notices when a group has changed without a frame: another member leads the group, or the group has no members."""
 
     def __init__(self) -> None:
         """Start without doubts."""
         self._doubted: tuple[int, int] | None = None  # the doubted generation, and when it was first contradicted
 
     def is_outdated(self, last: Generation, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether all descriptions of the last `DOUBTED_MS`, up to this one of ``asked_ms``, contradict ``last``.
+        """Whether all descriptions of the last `DOUBTED_MS` contradict ``last``, including ``described``.
 
-        One description is not enough: the frames of the generation that it shows may still be on their way.
+        One description is not enough, because the frames of the generation that it shows may not have arrived yet.
         """
         if last.source is not Source.FRAMES or asked_ms <= last.seen_ms:
             return False

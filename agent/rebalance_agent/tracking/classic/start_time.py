@@ -1,7 +1,7 @@
-"""Start and join time of a classic rebalance, by the coordinator's clock.
+"""Finds the start and the join time of a classic rebalance, by the coordinator's clock.
 
-The record that ends a rebalance holds the end of its join phase. Its start is known only from polls, or from an earlier
-record of the group that implies it.
+The record that ends a rebalance holds the end of its join phase. The start of the rebalance is known only from polls,
+or from an earlier record of the group that implies a start.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def start(
 ) -> TimeBounds | None:
     """Bound the time when members were asked to rejoin: after ``before``, before the end of the join phase.
 
-    None if neither a poll nor a record shows it, or if the observer's first poll found the group rebalancing.
+    The result is None if neither a poll nor a record shows this time, or if the observer's first poll found the group
+    rebalancing.
     """
     offset_ms = context.offset.ms or 0
     until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms

@@ -1,7 +1,7 @@
 """The state machine of one classic group: it takes records, polls and reports, and returns events and a view.
 
-A rebalance lasts from its first evidence (a poll that lists the group, the record of a new group) to its record, which
-is passed to `Episodes`.
+A rebalance lasts from its first evidence (a poll that lists the group, or the first record of a new group) until its
+record is read and passed to `Episodes`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ClassicState(TrackedGroup):
     def __init__(
         self, group: str, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
     ) -> None:
-        """Start without records; ``predecessor``: the state of the group as another type, if it migrated."""
+        """Start without records; ``predecessor``: the state of the group as another type, if the group migrated."""
         super().__init__(group, context, now_ms, predecessor)
         self._origin = predecessor.last if predecessor else None
         self._migration_number = predecessor.number if predecessor else None
@@ -68,13 +68,13 @@ class ClassicState(TrackedGroup):
         return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a change of ``topics`` affects the group: it subscribes to one, or has a topic id without a name."""
+        """Whether a change of ``topics`` affects the group: it subscribes to one of them or has an unnamed topic id."""
         if self._unnamed or (self._origin and self._origin.unnamed):
             return True
         return self.last is not None and not topics.isdisjoint(subscribed_topics(self.last.value))
 
     def record(self, observation: GroupRecord) -> Iterator[Event]:
-        """Process a record of this group; duplicates and outdated records are ignored."""
+        """Process a record of this group; ignore duplicates and outdated records."""
         value = observation.value
         if value is None:
             exists = self.deletion is None and self.last is not None
@@ -114,7 +114,7 @@ class ClassicState(TrackedGroup):
         self._count_stalled(observation.seen_ms)
 
     def _watch_owners(self, before: Generation | None, generation: Generation, *, continuous: bool) -> None:
-        """Look for partitions with two owners, unless records are missing or were counted elsewhere."""
+        """Look for partitions with two owners, unless records are missing or another observer counted them."""
         doubly_owned = self.history.doubly_owned
         if continuous:
             self.history.own_doubly(doubly_owned.complete(before, generation))
@@ -135,7 +135,7 @@ class ClassicState(TrackedGroup):
             self._begin(generation.timestamp_ms, generation)
 
     def list_rebalancing(self, state: GroupState, poll: GroupsListed) -> None:
-        """Process a poll that shows the group rebalancing; ignored if it was sent before the last record was read."""
+        """Process a poll that shows the group rebalancing; ignore it if it was sent before the last record was read."""
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         earliest_ms = self._context.polls.previous_ms(poll.asked_ms) or UNKNOWN_MS
@@ -145,7 +145,7 @@ class ClassicState(TrackedGroup):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
-        """Process a complete poll that does not show the group rebalancing: its record should arrive soon."""
+        """Process a complete poll that does not show the group rebalancing: the record should arrive soon."""
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
 
@@ -267,7 +267,7 @@ class ClassicState(TrackedGroup):
 
     @property
     def _unsure(self) -> int:
-        """The number of partitions that may be stalled; the owner of a withheld one revokes it when it polls."""
+        """The number of partitions that may be stalled; owners revoke withheld partitions when they poll."""
         withheld = self._episodes.open.withheld if self._episodes.open else 0
         return self._in_progress.unsure + max(0, withheld - self._in_progress.withheld)
 

@@ -18,7 +18,7 @@ __all__ = ["ClassicTasks", "classic_tasks"]
 
 
 class ClassicTasks(NamedTuple):
-    """``subtopologies`` and ``standby_hosts`` as in `Generation`."""
+    """The tasks of one generation; ``subtopologies`` and ``standby_hosts`` are as in `Generation`."""
 
     subtopologies: Mapping[str, tuple[str, ...]]
     standby_hosts: frozenset[str] | None
@@ -28,15 +28,15 @@ def classic_tasks(value: GroupSnapshot, before: Generation | None) -> ClassicTas
     """Return the subtopologies of a group, and its members with standby tasks.
 
     If an assignment cannot be read, or a task reads partitions other than its own, there are no subtopologies and the
-    members with standby tasks are unknown. Topics without any assigned partition (because all of them move) keep the
-    subtopology that they had ``before``.
+    members with standby tasks are unknown. Topics that have no assigned partition, because all their partitions move,
+    keep the subtopology that they had ``before``.
     """
     if value.protocol != STREAMS_ASSIGNOR:
         return ClassicTasks({}, frozenset())
     subtopology_of: dict[str, str] = {}
     standby_hosts = set()
     for member in value.members:
-        # Most members of a large group repeat what is already known about the topics: skip them quickly.
+        # Most members of a large group repeat what is already known about the topics, so skip these members quickly.
         if member.assigned and member.assigned.keys() <= subtopology_of.keys():
             continue
         read = _read(member)

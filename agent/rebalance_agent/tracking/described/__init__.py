@@ -1,6 +1,6 @@
-"""Groups that only descriptions show.
+"""Groups that are known only from descriptions.
 
-- ``described_state``: a group whose coordinator assigns, with its epochs: its generations and their bounds.
-  ``described_owners``: when its partitions changed owners.
-- ``polled_group``: any other group: its view at each poll, without generations and episodes.
+- ``described_state``: the state of a group whose coordinator assigns: the generations from its epochs, and bounds for
+  their times. ``described_owners``: when the group's partitions changed owners.
+- ``polled_group``: the view of any other group at each poll, without generations and episodes.
 """

@@ -1,8 +1,9 @@
-"""When partitions changed owners, by successive descriptions of a group whose coordinator assigns. Pure.
+"""Finds when partitions changed owners, from successive descriptions of a group whose coordinator assigns. Pure.
 
-A change happened after the request of the last description without it, and before the answer with it. The times of a
-`PartitionHandover` are therefore bounds here: the earliest time at which its owner can have been asked to revoke it,
-the latest at which it had done so, and the earliest at which the new owner can have got it.
+A change happened after the last description without the change was requested, and before the description with the
+change was answered. The times of a `PartitionHandover` are therefore bounds here: the earliest time at which the owner
+can have been asked to revoke the partition, the latest time at which it had revoked the partition, and the earliest
+time at which the new owner can have got it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class DescribedOwners:
         self._handovers: dict[Partition, PartitionHandover] = {}
 
     def update(self, epochs: DescribedEpochs, after_ms: int, until_ms: int) -> None:
-        """Process a description; its changes happened between ``after_ms`` and ``until_ms`` (epoch ms)."""
+        """Process a description whose changes happened between ``after_ms`` and ``until_ms`` (epoch ms)."""
         owners = {
             partition: each.member.member_id for each in epochs.members for partition in pairs(each.member.assigned)
         }
@@ -38,7 +39,7 @@ class DescribedOwners:
                 continue
             handover = self._handovers.get(partition, PartitionHandover())
             if before is not None:
-                # A member that is gone may have stopped long before: its stop is bounded by its session.
+                # A departed member may have stopped long before; its session timeout bounds the time of its stop.
                 asked_ms = after_ms if before in here and not handover.departed else None
                 handover = replace(
                     handover,
@@ -47,7 +48,8 @@ class DescribedOwners:
                     given_ms=None,
                 )
             if now is not None:
-                # Between two owners in succession, or after a time without one: it had been released by then.
+                # The partition passed from one owner to the next, perhaps after a time without an owner: it had been
+                # released by then.
                 released_ms = None if handover.asked_ms is None else until_ms
                 handover = replace(handover, given_ms=after_ms, released_ms=released_ms)
             self._handovers[partition] = handover
@@ -58,8 +60,8 @@ class DescribedOwners:
     ) -> Mapping[Partition, PartitionHandover]:
         """Return the handovers of a generation that was complete by ``until_ms``, and start the next generation.
 
-        ``had``: the partitions with an owner in the generation before. Others can first have been consumed after
-        ``started_ms``, when the rebalance began.
+        ``had``: the partitions with an owner in the generation before. Other partitions can have been consumed only
+        after ``started_ms``, when the rebalance began.
         """
         taken, self._handovers = self._handovers, {}
         return {partition: _closed(way, partition in had, started_ms, until_ms) for partition, way in taken.items()}

@@ -1,4 +1,4 @@
-"""The state of a group whose coordinator assigns, by its descriptions alone: where the offsets topic may not be read.
+"""The state of a group whose coordinator assigns, from descriptions alone: used if the offsets topic cannot be read.
 
 Descriptions have exact epochs, members and assignments. Times are bounds between two polls.
 """
@@ -26,23 +26,23 @@ from rebalance_agent.tracking.views import GroupView, RunningRebalance
 __all__ = ["ALONE_EPOCH_MAX", "OUTDATED_MS", "DescribedState"]
 
 ALONE_EPOCH_MAX = 2
-"""The epoch up to which the only member of a new group never had another one beside it."""
+"""The highest epoch of a new group at which its only member has certainly always been the only one."""
 
 OUTDATED_MS = 60_000
-"""The age (ms) from which descriptions without epochs replace one with epochs."""
+"""The age (ms) from which a description with epochs is replaced by descriptions without epochs."""
 
 
 class DescribedState(TrackedGroup):
     """The state of one group. Times passed in are by the observer's clock.
 
     ``value_bytes``: the approximate memory of the last description. ``gone``: the group is no longer listed. No event
-    reports that: descriptions do not show when it was deleted.
+    reports this, since descriptions do not show when the group was deleted.
     """
 
     def __init__(
         self, value: DescribedGroup, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
     ) -> None:
-        """Start without a description; ``predecessor``: what reports of members alone have shown of the group."""
+        """Start without a description; ``predecessor``: the group's state from members' reports alone, if any."""
         super().__init__(value.group, context, now_ms, predecessor)
         self.group_type = value.group_type
         self._value, self.value_bytes = value, 0
@@ -65,7 +65,7 @@ class DescribedState(TrackedGroup):
 
     @property
     def rebalancing(self) -> bool:
-        """Always False: ListGroups is not needed for the start of these rebalances."""
+        """Always False: descriptions show the start of these rebalances, so ListGroups is not needed."""
         return False
 
     @property
@@ -74,15 +74,15 @@ class DescribedState(TrackedGroup):
         return self._episodes.unsettled or self._started is not None
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a change of ``topics`` affects the group: it subscribes to one."""
+        """Whether a change of ``topics`` affects the group, because it subscribes to at least one of them."""
         return self.known and not topics.isdisjoint(subscribed_topics(self._snapshot()))
 
     def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether the last description with epochs is old, if there is now one without (``described``)."""
+        """Whether ``described`` has no epochs and the last description with epochs is old."""
         return described.epochs is None and asked_ms - self._asked_ms > OUTDATED_MS
 
     def describe(self, described: GroupDescribed) -> Iterator[Event]:
-        """Process a description with epochs; one that was requested before the last is ignored."""
+        """Process a description with epochs; ignore one that was requested before the last description."""
         value, epochs = described.value, described.value.epochs
         if epochs is None or (self.known and described.at_ms < self._asked_ms):
             return
@@ -94,7 +94,7 @@ class DescribedState(TrackedGroup):
             yield from self._episodes.flush(described.answered_ms)
             self.last, self._started, before, self._owners = None, None, None, DescribedOwners()
         if since_ms is not None and described.idle_ms is not None and self._started is None:
-            since_ms = max(since_ms, described.idle_ms)  # what happened earlier belongs to a missed generation
+            since_ms = max(since_ms, described.idle_ms)  # earlier changes belong to a missed generation
         self._value, self.value_bytes = value, described_bytes(value)
         self._epochs, self.number = epochs, epochs.epoch
         self._asked_ms, self._answered_ms = described.at_ms, described.answered_ms
@@ -117,7 +117,7 @@ class DescribedState(TrackedGroup):
             self._targeted_ms = self._answered_ms
 
     def _check_reached(self, *, is_first: bool) -> Iterator[Event]:
-        """Complete the generation if all members have reached the epoch; ``is_first``: the one before is unknown."""
+        """Complete the generation if all members reached the epoch; ``is_first``: the previous one is unknown."""
         if self._epochs is None or not self._epochs.reached(self._value.state):
             return
         last = self.last
@@ -147,7 +147,8 @@ class DescribedState(TrackedGroup):
             start=None if returned else started,
             joined_ms=None if returned else self._targeted_ms,
             returned=returned,
-            # Several members of a share group own a partition at once: descriptions do not show when one stopped.
+            # Several members of a share group own a partition at the same time: descriptions do not show when a member
+            # stopped.
             incomplete=self.group_type is GroupType.SHARE,
             group_type=self.group_type,
             handovers={} if self.group_type is GroupType.SHARE else handovers,
@@ -243,8 +244,8 @@ class DescribedState(TrackedGroup):
 def _may_have_completed(before: DescribedEpochs | None, settled: int, now: DescribedEpochs) -> bool:
     """Whether members may have reached an epoch between two descriptions, other than ``settled`` and the newest.
 
-    An epoch without a target assignment was never complete. Neither was one that a member of both descriptions has not
-    reached.
+    An epoch without a target assignment was never complete. An epoch was not complete either if a member of both
+    descriptions has not reached it.
     """
     if before is None and _has_just_begun(now):
         return False
@@ -256,11 +257,11 @@ def _may_have_completed(before: DescribedEpochs | None, settled: int, now: Descr
 
 
 def _has_just_begun(now: DescribedEpochs) -> bool:
-    """Whether a new group never had another assignment than that of its newest epoch.
+    """Whether the group is new and its only assignment so far is that of its newest epoch.
 
-    From Kafka 4.3 on, a group begins with epoch 1 and no assignment, and its first member makes it 2 (KAFKA-20268);
-    before, its first member makes it 1. Each member that joins or leaves makes a new epoch, so a single member at epoch
-    2 has always been the only one.
+    From Kafka 4.3 on, a group begins with epoch 1 and no assignment, and its first member increases the epoch to 2
+    (KAFKA-20268). In earlier versions, the first member creates epoch 1. Each member that joins or leaves creates a new
+    epoch, so a single member at epoch 2 has always been the only one.
     """
     unassigned = now.target_epoch <= 1 and all(each.target == {} for each in now.members)
     return unassigned or (now.epoch <= ALONE_EPOCH_MAX and len(now.members) == 1)

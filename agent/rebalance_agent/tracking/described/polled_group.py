@@ -1,4 +1,4 @@
-"""Groups known only from DescribeGroups: their view at each poll, without generations and episodes."""
+"""Builds the views of groups known only from DescribeGroups: one view per poll, without generations and episodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["PolledGroup"]
 
 _KAFKA_STREAMS = "stream"
-"""The assignor of Kafka Streams, some of whose members may have standby tasks only."""
+"""The assignor of Kafka Streams groups, in which some members may have only standby tasks."""
 
 _Shares = Mapping[str, TopicPartitions | None]
 """Assigned partitions by member id; a missing member's assignment is unknown."""
@@ -41,7 +41,7 @@ class PolledGroup:
     ) -> None:
         """Start with the first description, observed at ``at_ms``; ``changed`` is called when the view changes.
 
-        ``may_be_empty``: whether a group (by name) may have no members on purpose.
+        ``may_be_empty``: returns whether the group with a name may have no members on purpose.
         """
         self._changed = changed
         self._version = 0
@@ -58,7 +58,7 @@ class PolledGroup:
         self._change()
 
     def describe(self, value: DescribedGroup, at_ms: int) -> None:
-        """Store a description; one that is older than the last is ignored."""
+        """Store a description; ignore one that is older than the last description."""
         value = _sorted(value)
         if at_ms >= self._at_ms and value != self._value:
             self._share(value)
@@ -72,7 +72,7 @@ class PolledGroup:
         return GROUP_BYTES + self.value_bytes
 
     def list_state(self, state: GroupState, at_ms: int) -> None:
-        """Store the group's state from ListGroups; a state that is older than the last description is ignored."""
+        """Store the group's state from ListGroups; ignore a state that is older than the last description."""
         if at_ms >= self._at_ms and state is not self._value.state:
             self._value, self._at_ms = replace(self._value, state=state), at_ms
             self._change()
@@ -114,7 +114,7 @@ class PolledGroup:
         self._changed(self._value.group)
 
     def _see_empty(self, value: DescribedGroup, at_ms: int) -> None:
-        """Record when the members of the last description left: after that poll, and now at the latest."""
+        """Record when the members of the last description left: after that poll, and at the latest now."""
         if value.members or not self._reports_empty:
             self._empty = None
         elif self._value.members:
@@ -123,7 +123,7 @@ class PolledGroup:
     def _share(self, value: DescribedGroup) -> None:
         """Store the members' assignments.
 
-        While a classic group rebalances, brokers return none; then the last are kept.
+        While a classic group rebalances, brokers return no assignments; then the last assignments are kept.
         """
         if value.group_type is GroupType.CLASSIC and value.state not in SETTLED:
             return

@@ -1,4 +1,4 @@
-"""The time that a rebalance of an epoch group spends waiting for the coordinator's assignor."""
+"""Measures how long a rebalance of an epoch group waits for the coordinator's assignor."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ __all__ = ["AssignorWait"]
 
 
 class AssignorWait:
-    """Adds up the time during which the target assignment is older than the group epoch, by the records' timestamps.
+    """Adds up the time in which the target assignment is older than the group epoch, from the records' timestamps.
 
-    The coordinator writes both in one batch, unless it collects changes for a while before it assigns (KIP-1263,
-    ``group.consumer.assignment.interval.ms``), or computing a large assignment takes long.
+    The coordinator writes the group epoch and the target assignment in one batch, unless it collects changes for a
+    while before it assigns (KIP-1263, ``group.consumer.assignment.interval.ms``), or computing a large assignment takes
+    long.
     """
 
     def __init__(self) -> None:
@@ -20,7 +21,7 @@ class AssignorWait:
         self._total_ms = 0
 
     def begin(self, at_ms: int) -> None:
-        """Start a rebalance's sum at zero: the assignment may already be out of date, as in a group without members."""
+        """Reset the sum for a new rebalance: the assignment may already be outdated, as in a group without members."""
         self._total_ms = 0
         self._since_ms = None if self._since_ms is None else at_ms
 

@@ -1,7 +1,7 @@
 """The number of partitions that have a target member and no owner, updated record by record.
 
-An epoch of a large group is thousands of records, so the cost of each depends on what it changes, not on the group's
-size.
+An epoch of a large group consists of thousands of records, so the cost of a record depends on what it changes, not on
+the group's size.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Backlog"]
 
 
 class Backlog:
-    """Counts, for each partition, the members whose target has it and the members that own it.
+    """Counts, for each partition, the members whose target contains it and the members that own it.
 
     ``waiting``: the number of partitions with a target and without an owner.
     """

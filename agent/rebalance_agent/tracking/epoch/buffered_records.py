@@ -1,7 +1,8 @@
 """The first live records of an epoch group, buffered until it is known whether the group is new.
 
 While a partition is backfilled and tailed at the same time, a group in the tail may have existed before. If the
-backfill finds no record of it and its first record has a first epoch, then all its records were read live.
+backfill finds no record of the group, and the group's first record has a first epoch, then all records of the group
+were read live.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ BUFFERED_MAX = 1_000
 """Records buffered per group: a group of 200 members starts with about this many."""
 
 FIRST_EPOCH = 2
-"""Highest epoch of a new group's first record: 1, or 2 if the coordinator counts the empty group, too (Kafka 4.3)."""
+"""Highest epoch in a new group's first record: 1, or 2 if the coordinator counts the empty group, too (Kafka 4.3)."""
 
 
 class BufferedRecords:
@@ -27,7 +28,7 @@ class BufferedRecords:
         self._old = False
 
     def add(self, record: EpochRecord) -> None:
-        """Add a record. Tombstones in the backfill are those of a deleted group of this name; this one may be new."""
+        """Add a record. Tombstones in the backfill belong to a deleted group of this name; this group may be new."""
         if record.live and not self._old:
             self._records.append(record)
         if len(self._records) > BUFFERED_MAX or (not record.live and record.value is not None):

@@ -1,8 +1,8 @@
 """The latest record of each key of a consumer, share or streams group, and what follows from all of them.
 
-A live record is always the latest of its key. A backfill may read older records after the tail has read newer ones:
-then the newest timestamp counts. The cost of a record depends on what it changes, since an epoch of a large group is
-thousands of records.
+A live record is always the latest record of its key. A backfill may read older records after the tail has read newer
+ones; then the record with the newest timestamp counts. The cost of a record depends on what it changes, since an epoch
+of a large group consists of thousands of records.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from rebalance_agent.tracking.observations import EpochRecord
 __all__ = ["EpochGroupRecords"]
 
 _AWAY = sys.maxsize
-"""The epoch assumed for a static member that left temporarily: it has reached every epoch, so none waits for it."""
+"""The epoch assumed for a static member that left temporarily: it has reached every epoch, so no epoch waits for it."""
 
 _Key = tuple[type[EpochFact], str]
 
 
 class EpochGroupRecords:
-    """The records of one group, by kind. ``backlog``: its partitions (or tasks) with a target or an owner."""
+    """The records of one group, by kind. ``backlog``: the group's partitions (or tasks) with a target or an owner."""
 
     def __init__(self) -> None:
         """Start without records."""
@@ -109,7 +109,7 @@ class EpochGroupRecords:
 
     @property
     def patterns(self) -> dict[str, tuple[tuple[str, ...], str]]:
-        """Topics and pattern of each member that subscribes to a pattern, by member id."""
+        """The topics and the pattern of each member that subscribes to a pattern, by member id."""
         if not self._subscribed_patterns:
             return {}
         return {
@@ -142,7 +142,7 @@ class EpochGroupRecords:
 
     @property
     def held_for_absent(self) -> set[tuple[str, int]]:
-        """The partitions in the targets of static members that left temporarily: they have no owner."""
+        """The partitions in the targets of static members that left temporarily; these partitions have no owner."""
         away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
         return set[tuple[str, int]]().union(*map(self.targeted, away))
 
@@ -176,7 +176,7 @@ class EpochGroupRecords:
 
     @property
     def assignor(self) -> str | None:
-        """The assignor that members ask for; None if they name none, or different ones."""
+        """The assignor that members ask for; None if members name no assignor or different assignors."""
         return next(iter(self._assignors)) if len(self._assignors) == 1 else None
 
     def take_changed(self) -> set[str]:
@@ -208,7 +208,7 @@ class EpochGroupRecords:
         )
 
     def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:
-        """Return ``partitions`` by topic name: ids are looked up; a task is that partition of each of its topics."""
+        """Return ``partitions`` by topic name: look up ids, and expand a task to its partition of each topic."""
         numbers: dict[str, set[int]] = {}
         for key, partition_numbers in partitions.items():
             counts = {

@@ -1,4 +1,4 @@
-"""Updates a group's facts by subject (a member id, or empty for the group)."""
+"""Updates a group's facts, each stored under its subject (a member id, or an empty string for the group)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Put = tuple[_Fact | None, _Fact | None]
 
 
 def set_fact(facts: dict[str, _Fact], subject: str, value: EpochFact | None, kind: type[_Fact]) -> _Put[_Fact]:
-    """Set or remove the record of a subject; return the old and the new one."""
+    """Set or remove the record of a subject; return the old record and the new record."""
     old, new = facts.pop(subject, None), value if isinstance(value, kind) else None
     if new is not None:
         facts[subject] = new

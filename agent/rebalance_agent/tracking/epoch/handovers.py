@@ -12,7 +12,8 @@ from rebalance_agent.tracking.completed_generation import PartitionHandover
 __all__ = ["Handovers"]
 
 EARLIER_MAX = 8
-"""Earlier handovers kept per partition and rebalance: the longest ones, in case epochs follow each other endlessly."""
+"""Maximum earlier handovers kept per partition and rebalance, the longest ones: epochs may follow each other
+endlessly."""
 
 _NO_ASSIGNMENT = CurrentAssignment(-1, -1, MemberState.STABLE, {})
 
@@ -40,12 +41,12 @@ class Handovers:
         active_ms: int | None = None,
         consumed_ms: Callable[[tuple[str, int]], int | None] = lambda _partition: None,
     ) -> None:
-        """Process a member's new assignment: None if it is gone, with a negative epoch if it left temporarily.
+        """Process a member's new assignment: None if the member is gone, with a negative epoch if it left temporarily.
 
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
-        that any member owns now. ``expelled``: the member is gone because it did not revoke in time. ``active_ms``:
-        until when a departing member certainly worked. ``consumed_ms``: returns the first commit of a partition since
-        its owner got it.
+        that any member owns now. ``expelled``: the member is gone because it did not revoke in time. ``active_ms``: the
+        time until which a departing member certainly worked. ``consumed_ms``: returns the time of a partition's first
+        commit since its owner got it.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held
@@ -60,7 +61,7 @@ class Handovers:
             else:
                 handover = self._handovers.get(partition, PartitionHandover())
             if handover.left_unowned and handover.given_ms is not None:
-                continue  # others own it by now; the time without an owner is kept
+                continue  # another member owns it by now; the time without an owner is kept
             asked_ms = handover.asked_ms if partition in pairs(before.revoking) else at_ms
             # The stop is unknown if the member left or was removed, or if the coordinator does not record the request.
             asked_ms = None if departed or not revocation_recorded else asked_ms
@@ -74,7 +75,7 @@ class Handovers:
                 active_ms=active_ms if departed else None,
             )
         for partition in pairs(before.revoking) & pairs(after.assigned):
-            # The member had revoked them before they were assigned to it again; one record shows both.
+            # The member had revoked the partition before it got it again; one record shows both steps.
             handover = self._open_handover(partition, consumed_ms)
             self._handovers[partition] = replace(handover, released_ms=at_ms, given_ms=at_ms, left_unowned=True)
         for partition in pairs(after.assigned) - had:
@@ -88,7 +89,8 @@ class Handovers:
     ) -> tuple[dict[tuple[str, int], PartitionHandover], dict[str, int]]:
         """Return the handovers since the last call, and the time that each member took to revoke (ms, by member id).
 
-        The handovers of partitions that are still ``waiting`` for an owner are kept and returned again with their end.
+        The handovers of partitions that are still ``waiting`` for an owner are kept, and the call after their end
+        returns them again.
         """
         handovers, earlier, took_ms = self._handovers, self._earlier, self._took_ms
         self._handovers = {

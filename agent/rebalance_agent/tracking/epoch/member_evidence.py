@@ -24,7 +24,7 @@ class MemberEvidence:
 
     Times are the records' timestamps (epoch ms).
 
-    ``first_commits``: those of the epoch that is not complete yet.
+    ``first_commits``: the first commits of the epoch that is not complete yet.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class MemberEvidence:
         records: EpochGroupRecords,
         recorded: RecordedGroup,
     ) -> None:
-        """``partition``: of the offsets topic.
+        """``partition``: the group's partition of the offsets topic.
 
-        ``records``, ``recorded``: the group's, which change with each record.
+        ``records``, ``recorded``: the group's records and what they show; both change with each record.
         """
         self.handovers, self.last_seen, self.first_commits = Handovers(), EpochLastSeen(), FirstCommits()
         self._group, self._partition, self._context = group, partition, context
@@ -48,7 +48,7 @@ class MemberEvidence:
     def take(self, record: EpochRecord, old: CurrentAssignment | None, started_ms: int | None) -> None:
         """Process a member's new current assignment, or its removal; ``old`` is the previous assignment.
 
-        ``started_ms``: when the rebalance started, if one runs.
+        ``started_ms``: when the running rebalance started; None if no rebalance runs.
         """
         name, at_ms, contact_ms = record.subject, record.timestamp_ms, self.last_seen.contact_ms(record.subject)
         new, commits = self._records.current(name), self._context.commits
@@ -92,7 +92,7 @@ class MemberEvidence:
             self.last_seen.forget(name)
 
     def complete(self, members: Iterable[Member], at_ms: int, started_ms: int | None) -> FirstCommits:
-        """Return the first commits of the epoch that ``members`` reached at ``at_ms``, and start those of the next.
+        """Return the first commits of the epoch that ``members`` reached at ``at_ms``; then await the next epoch's.
 
         First commits of partitions that members may have lost without a record (see `lost_since_ms`) are awaited again.
         """
@@ -105,14 +105,14 @@ class MemberEvidence:
         return first
 
     def _consumed_ms(self, partition: Partition) -> int | None:
-        """Return when the owner of a partition (by its key in records) first committed it since it got it."""
+        """Return when the owner of a partition (given by its key in records) first committed it after getting it."""
         commits = map(self.first_commits.at_ms.get, self._recorded.named({partition}))
         return min((at_ms for at_ms in commits if at_ms is not None), default=None)
 
     def _unheard(self, member_id: str, started_ms: int) -> bool:
-        """Whether the coordinator may not have answered a member in a rebalance, or in the session timeout before.
+        """Whether the coordinator may have failed to answer a member in a rebalance, or in the session timeout before.
 
-        False for members whose rejoin is recorded, or that share their partitions.
+        The result is False for members whose rejoin is recorded, and for members that share their partitions.
         """
         if self._shared or not self._context.unanswered_since(self._partition, started_ms - SESSION_TIMEOUT_MS):
             return False

@@ -1,8 +1,8 @@
 """Passes each record's changes of owners in a consumer group to `DoublyOwned`, which finds partitions with two owners.
 
-The coordinator gives a partition to another member only when its owner has revoked it or was removed. So a former owner
-that still holds it was removed. Share groups are excluded, since several members own a partition on purpose, and
-streams groups, since their clients do not report.
+The coordinator gives a partition to another member only when the owner has revoked it or was removed. So a former owner
+that still holds the partition was removed. Share groups are excluded, since several members own a partition on purpose.
+Streams groups are excluded, since their clients do not report.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ = ["OwnerChanges"]
 
 
 class OwnerChanges:
-    """The changes of owners in one group whose coordinator computes the assignment."""
+    """Follows the changes of owners in one group whose coordinator computes the assignment."""
 
     def __init__(self, doubly_owned: DoublyOwned, records: EpochGroupRecords, recorded: RecordedGroup) -> None:
-        """``records``, ``recorded``: the group's, which change with each record."""
+        """``records``, ``recorded``: the group's records and what they show; both change with each record."""
         self._doubly_owned, self._records, self._recorded = doubly_owned, records, recorded
 
     def take(self, record: EpochRecord, old: CurrentAssignment | None, *, continuous: bool) -> float:
-        """Process a record; return the partition-seconds with two owners that it shows (see `DoublyOwned`).
+        """Process a record; return the partition-seconds with two owners that the record shows (see `DoublyOwned`).
 
         ``old``: the member's current assignment before the record. ``continuous``: no record is missing before this
-        one, and no other observer counted it.
+        record, and no other observer counted it.
         """
         if record.group_type is not GroupType.CONSUMER or not record.live:
             return 0.0

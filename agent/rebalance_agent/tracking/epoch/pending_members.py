@@ -1,4 +1,4 @@
-"""The members that a running rebalance waits for, by the records of a group whose coordinator assigns."""
+"""Finds the members that a running rebalance waits for, from the records of a group whose coordinator assigns."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 __all__ = ["pending_members"]
 
 COMPARED_MAX = 100
-"""Maximum members whose partitions are compared with their targets: at first, all members of a group are pending."""
+"""Maximum members whose partitions are compared with their targets: initially, all members of a group are pending."""
 
 
 def pending_members(records: EpochGroupRecords) -> Pending | None:
-    """Return the members that the newest epoch waits for; None while it has no target assignment.
+    """Return the members that the newest epoch waits for; None while this epoch has no target assignment.
 
-    A member reaches the epoch of its target assignment when it has revoked what others are to get (KIP-848). If all
-    members have, the epoch waits for those that have not taken their new partitions yet.
+    A member reaches the epoch of its target assignment when it has revoked the partitions that other members are to get
+    (KIP-848). If all members have reached it, the epoch waits for members that have not taken their new partitions yet.
     """
     if records.epoch is None or records.target_epoch < records.epoch.epoch:
         return None
@@ -33,7 +33,7 @@ def pending_members(records: EpochGroupRecords) -> Pending | None:
 
 
 def _to_revoke(records: EpochGroupRecords, name: str, current: CurrentAssignment | None, *, compared: bool) -> int:
-    """Count the partitions that the member has yet to give up; without ``compared`` only those that it knows of."""
+    """Count the partitions that the member has yet to give up; if not ``compared``, only those it must revoke."""
     if current is None:
         return 0
     return len(current.held - records.targeted(name)) if compared else count_partitions(current.revoking)

@@ -1,4 +1,4 @@
-"""A group whose coordinator assigns, as its records show it: its state, and its members as a `Generation`.
+"""Shows a group whose coordinator assigns from its records: its state, and its members as a `Generation`.
 
 Records may contain only topic ids; here the topics have names and partition counts.
 """
@@ -19,7 +19,7 @@ __all__ = ["RecordedGroup"]
 
 
 class RecordedGroup:
-    """One group, shown from its current records. The cost of a change depends on the members that it concerns."""
+    """One group, as its current records show it. The cost of a change depends on the number of members that change."""
 
     def __init__(self, group: str, group_type: GroupType, records: EpochGroupRecords, topics: ClusterTopics) -> None:
         """Show the ``records`` of the group, with the names and partition counts of ``topics``."""
@@ -29,7 +29,7 @@ class RecordedGroup:
 
     @property
     def members(self) -> ShownMembers:
-        """The members, by the current records and the cluster's current topics."""
+        """The members, according to the current records and the cluster's current topics."""
         changed = self._records.take_changed()
         if self._topics_version != self._topics.version:
             self._topics_version = self._topics.version
@@ -64,7 +64,7 @@ class RecordedGroup:
         return GroupState.ASSIGNING if self._records.target_epoch < epoch else GroupState.RECONCILING
 
     def generation(self, at_ms: int, seen_ms: int) -> Generation:
-        """Return the members and their assignment as a generation, whether the epoch has been reached or not."""
+        """Return the members and their assignment as a generation, even if the epoch has not been reached yet."""
         value, counts = self.snapshot(at_ms), self._members.assigned_counts
         return Generation(
             value,
@@ -85,11 +85,11 @@ class RecordedGroup:
         return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
 
     def named(self, partitions: set[Partition]) -> set[Partition]:
-        """Return the partitions by the names of their topics."""
+        """Return the partitions with topic ids replaced by topic names."""
         return pairs(self._records.by_topic_name(topic_partitions(partitions), self._topics))
 
     def by_topic_name(self, handovers: Mapping[Partition, PartitionHandover]) -> dict[Partition, PartitionHandover]:
-        """Return ``handovers`` by the names of their topics."""
+        """Return ``handovers`` with topic ids replaced by topic names."""
         named = {}
         for (key, number), handover in handovers.items():
             for topic, numbers in self._records.by_topic_name({key: (number,)}, self._topics).items():

@@ -1,7 +1,7 @@
 """The state machine of one consumer, share or streams group, whose coordinator assigns and records each step.
 
-A rebalance lasts from the record of a new group epoch to the record with which the last member has reached it. An epoch
-that all members have reached is then treated like a generation of a classic group.
+A rebalance lasts from the record of a new group epoch to the record that shows that the last member has reached this
+epoch. An epoch that all members have reached is then treated like a generation of a classic group.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class EpochState(TrackedGroup):
     ) -> None:
         """Start without records; there is no view until all records of the group have been read.
 
-        ``partition``: of the offsets topic. ``predecessor``: the state of the group as another type, if it
-        migrated.
+        ``partition``: the group's partition of the offsets topic. ``predecessor``: the state of the group as another
+        type, if the group migrated.
         """
         super().__init__(group, context, now_ms, predecessor)
         self.group_type = group_type
@@ -78,7 +78,7 @@ class EpochState(TrackedGroup):
 
     @property
     def buffered(self) -> tuple[EpochRecord, ...]:
-        """All records of a group that was created during the backfill; otherwise none."""
+        """All records of the group if it was created during the backfill; otherwise no records."""
         return () if self._has_predecessor else self._buffered.records
 
     @property
@@ -96,13 +96,13 @@ class EpochState(TrackedGroup):
     @property
     def unsettled(self) -> bool:
         """Whether records of the group may still lead to events."""
-        # The return of a static member is compared with the state before it left: an observer that starts from here
-        # would not know that state.
+        # When a static member returns, its assignment is compared with the state before it left. An observer that
+        # starts from here would not know that state.
         running = self._started_ms is not None or self._amid_batch or not self._records.reached or self._records.away
         return self._episodes.unsettled or self.deletion is not None or (self._backfilled and running)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a change of ``topics`` affects the group: it subscribes to one, or has a topic id without a name."""
+        """Whether a change of ``topics`` affects the group: it subscribes to one of them or has an unnamed topic id."""
         return self._unnamed or not topics.isdisjoint(
             self._records.topics | self._records.named_topics(self._context.topics)
         )
@@ -156,7 +156,7 @@ class EpochState(TrackedGroup):
     def resize(self, now_ms: int) -> None:
         """Process a change of the cluster's topics: partition counts, or names of topic ids."""
         self._change_base_view()
-        self._evidence.first_commits.rename(self._context.topics.name)  # those of the incomplete epoch
+        self._evidence.first_commits.rename(self._context.topics.name)  # the commits of the incomplete epoch
         self._name_topics(now_ms)
         self._update_counts(now_ms)
 
@@ -185,7 +185,7 @@ class EpochState(TrackedGroup):
         if self._predecessor_known and created and self.last and self.last.members:
             self._migration_number = record.value.epoch
         self.number = record.value.epoch
-        # The first epoch of a group that is created while it is observed.
+        # This is the first epoch of a group that was created while the observer ran.
         self._created_live = self._created_live or (record.live and self._backfilled and created)
         if record.live and self._started_ms is None:
             self._started_ms = record.timestamp_ms
@@ -249,7 +249,7 @@ class EpochState(TrackedGroup):
         self.last, self._started_ms, self._targets_ms = generation, None, None
         self._after_gap = self._skipped = False
         self._described.clear()
-        # Members may have come and gone without any assignment.
+        # Members may have joined and left without any assignment.
         peopled = self._peopled or bool(before and before.members)
         self._peopled = bool(reached.value.members)
         if live and peopled:
@@ -257,9 +257,9 @@ class EpochState(TrackedGroup):
             yield from self._episodes.add(generation, Episode(before, known))
 
     def _surely_kept(self, before: Generation | None) -> frozenset[Partition]:
-        """Return the partitions that stayed with their owners although records may have been removed unread.
+        """Return the partitions that certainly stayed with their owners although records may have been removed unread.
 
-        After skipped records the result is empty: not even the latest record of each key was read.
+        After skipped records the result is empty, because not even the latest record of each key was read.
         """
         if before is None or not self._after_gap or self._skipped or self.group_type is not GroupType.CONSUMER:
             return frozenset()

@@ -1,7 +1,7 @@
-"""Finds the partitions that members kept while records were missing, by the epochs of their assignment (KIP-1251).
+"""Finds the partitions that members kept while records were missing, from their assignment epochs (KIP-1251).
 
-Brokers since Kafka 4.4 record, with each assigned partition, the epoch in which the member got it. A partition that was
-taken from a member and given back has a newer epoch, even if compaction removed the records in between. Pure.
+Since Kafka 4.4, brokers record the epoch in which the member got each assigned partition. A partition that was taken
+from a member and given back has a newer epoch, even if compaction removed the records in between. Pure.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ def surely_kept(
 ) -> frozenset[Partition]:
     """Return the partitions, by topic name, that members of ``before`` have owned without interruption since then.
 
-    ``records``, ``recorded``: the group's current ones. ``described``: the members with a member record since then,
-    which are excluded: the group may have been deleted and recreated, so that its epochs began again at 1, or the
-    member may have unsubscribed from a topic and subscribed to it again before the coordinator assigned. Members that
-    subscribe to a pattern may do the latter without a record, so they are excluded, too. So are members of the classic
-    protocol, which revoke what they get back.
+    ``records``, ``recorded``: the group's current records and what they show. ``described``: the members with a member
+    record since then, which are excluded: the group may have been deleted and recreated, so that its epochs began again
+    at 1, or the member may have unsubscribed from a topic and subscribed to it again before the coordinator assigned.
+    The topics of a member that subscribes to a pattern may change and change back without a record, so such members are
+    excluded, too. Members of the classic protocol are also excluded, since they revoke partitions that they then get
+    back.
     """
     kept: set[Partition] = set()
     for old in before.members:

@@ -15,13 +15,14 @@ from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 __all__ = ["CHANGES_MAX", "Coordinators", "changed_since", "last_contact_ms"]
 
 CHANGES_MAX = 8
-"""Changes kept per partition. After more changes without a contact, a member's last contact is estimated too late."""
+"""Changes kept per partition. If the coordinator changes more often without a contact, a member's last contact is
+estimated too late."""
 
 _UNKNOWN_EPOCH = -1
 
 
 class Coordinators:
-    """The recent changes of coordinators by partition of the offsets topic."""
+    """The recent changes of coordinators, for each partition of the offsets topic."""
 
     def __init__(self) -> None:
         """Start without records."""
@@ -29,7 +30,7 @@ class Coordinators:
         self._changes: dict[int, deque[CoordinatorChange]] = {}
 
     def see(self, partition: int, leader_epoch: int, timestamp_ms: int) -> None:
-        """Process a record: the epoch of the leader that wrote it (-1 if unknown), and its timestamp (epoch ms)."""
+        """Process a record, given its leader's epoch (-1 if unknown) and its timestamp (epoch ms)."""
         if leader_epoch == _UNKNOWN_EPOCH:
             return
         epoch, last_ms = self._last.get(partition, (leader_epoch, timestamp_ms))
@@ -51,8 +52,8 @@ def changed_since(at_ms: int, changes: Iterable[CoordinatorChange]) -> bool:
 def last_contact_ms(removed_ms: int, session_timeout_ms: int, changes: Iterable[CoordinatorChange]) -> int:
     """Return the earliest possible last contact (epoch ms) of a member that was removed at ``removed_ms`` (epoch ms).
 
-    This is one session timeout before its removal. If the coordinator changed in that time, it is one session timeout
-    before the last record of the former coordinator, which had not removed the member.
+    This time is one session timeout before the removal. If the coordinator changed in that timeout, the time is one
+    session timeout before the last record of the former coordinator, which had not removed the member.
     """
     contact_ms = removed_ms - session_timeout_ms
     for change in sorted(changes, key=lambda change: change.until_ms, reverse=True):

@@ -3,8 +3,8 @@
 A member that commits is alive: unless it leaves, it is removed one session timeout later at the earliest. A member
 failed if it committed regularly, stopped, and was removed when that timeout expired.
 
-A new coordinator restarts all timeouts, and earlier times are by another broker's clock. So nothing is inferred from a
-timeout during which the coordinator may have changed.
+A new coordinator restarts all timeouts, and earlier times are from another broker's clock. So nothing is inferred from
+a timeout during which the coordinator may have changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXPIRY_SLACK_MS = 1_000
 class Removal(NamedTuple):
     """The time when the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
 
-    In a rebalance that other members began, it may have been later: ``until_ms`` at the latest.
+    In a rebalance that other members began, the removal may have been later, but not after ``until_ms``.
     """
 
     earliest_ms: int
@@ -60,7 +60,7 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     waited = kept_waiting(before, generation)
     gone = member_changes(before.members, generation.members).gone
     if waited and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
-        # The other members waited only for this one. A member that had died would have been removed sooner.
+        # The other members waited only for this member. A member that had died would have been removed sooner.
         sooner = gone[0].session_timeout_ms < timeout_ms
         anew = changed_since(start.earliest_ms, generation.coordinator_changes)
         return {gone[0].member_id: Departure.EXPELLED} if sooner and not anew else {}
@@ -74,7 +74,7 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
 
 
 def kept_waiting(before: Generation | None, generation: Generation) -> bool:
-    """Whether the others may have waited for departed members until the rebalance timeout, which expelled those."""
+    """Whether the others may have waited for departed members until the rebalance timeout expelled these members."""
     start = generation.start
     if start is None or before is None:
         return False
@@ -86,8 +86,8 @@ def by_commits(
 ) -> Departure:
     """Return how a member departed; ``recent``: its last commits (None if it did not commit).
 
-    ``changes``: those of its coordinator, up to its removal.
-    `Departure.SILENT` means that it may have failed, since it committed nothing for its session timeout.
+    ``changes``: the changes of its coordinator until its removal. `Departure.SILENT` means that the member may have
+    failed, since it did not commit for its session timeout.
     """
     if recent is None:
         return Departure.UNKNOWN

@@ -1,15 +1,14 @@
 """Measures partitions with two owners: a removed member held them after a record gave them to another member.
 
 Such a member does not know that the coordinator removed it, because it was suspended or did not poll for too long. It
-may process records that the new owner processes as well. Only the member's own report shows this, and only afterwards:
-the client calls the lost or revoked callback when it learns of its removal, and held the partitions until then. For a
-process that ended nothing is counted, since it reports nothing.
+may process records that the new owner processes as well. Only the member's report shows this, and only afterwards. The
+client calls the lost or revoked callback when it learns of its removal. A process that ended is not counted.
 
 The measured time is a lower bound. It begins with the record that gives the partition to another member (coordinator's
 clock) and ends when the callback is entered (member's clock). It is computed in two ways: as the difference of these
 two times, and from durations alone, as the time for which the member held the partition since an assigned callback,
 minus the time between the record of that generation and the record of the new owner. The smaller result counts. A wrong
-clock makes neither too large, unless it is set during that time.
+clock makes neither result too large, unless the clock is set during that time.
 """
 
 from __future__ import annotations
@@ -43,23 +42,25 @@ GENERATIONS_MAX = 64
 whose last report is older than all kept generations is not measured."""
 
 UNREPORTED_MAX = 4
-"""Generations whose times are kept until a member has reported: the first reports are about the last generations."""
+"""Generations whose times are kept until a member has reported: a member's first reports are about the last
+generations."""
 
 REMOVED_MAX = 10_000
-"""Partitions of removed members that are kept per group; the members removed first are dropped first."""
+"""Maximum partitions of removed members kept per group; the members that were removed first are dropped first."""
 
 KEPT_MS = 3_600_000
-"""How long (ms) a removed member's report is awaited; by then a suspended process has been noticed by other means."""
+"""How long (ms) a removed member's report is awaited; a process suspended for longer has been noticed by other
+means."""
 
 TIMES_MAX = 16
-"""Periods of ownership kept per partition, if it had no owner in between; earlier periods are not counted."""
+"""Maximum periods of ownership kept per partition that had no owner in between; earlier periods are not counted."""
 
 REWRITTEN_MS = 1_000
-"""How long (ms) before the group's last change of state, as a rewritten record names it, its members may have got the
+"""How long (ms) before the group's last change of state, as a rewritten record contains it, members may have got the
 generation: the coordinator answers them at the same moment."""
 
 DRIFT = 10_000
-"""A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times the drift of a quartz)."""
+"""A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times a quartz clock's drift)."""
 
 _STOPS = (Callback.LOST, Callback.REVOKED)
 
@@ -80,7 +81,7 @@ class FormerOwner:
 
 
 class _Clock(NamedTuple):
-    """A member's assigned callback: at ``own_ms`` by its clock, not before ``record_ms`` by the coordinator's."""
+    """A member's assigned callback: at ``own_ms`` (its own clock), not before ``record_ms`` (coordinator's clock)."""
 
     own_ms: int
     record_ms: int
@@ -96,7 +97,7 @@ class _Clock(NamedTuple):
 class _Held:
     """``given_ms``: when a record gave the partition to another member; ``taken_ms``: when it had no owner again.
 
-    ``earlier``: the same for earlier periods, at most `TIMES_MAX`.
+    ``earlier``: these two times for at most `TIMES_MAX` earlier periods.
     """
 
     given_ms: int | None = None
@@ -113,14 +114,14 @@ class _Held:
             self.given_ms = at_ms
 
     def doubly_ms(self, stopped_ms: int) -> int:
-        """Return for how long another member owned it, up to ``stopped_ms``."""
+        """Return for how long (ms) another member had owned the partition by ``stopped_ms``."""
         spans = self.earlier if self.given_ms is None else (*self.earlier, (self.given_ms, self.taken_ms))
         return sum(max(0, min(stopped_ms, taken_ms) - given_ms) for given_ms, taken_ms in spans)
 
 
 @dataclass(slots=True)
 class _Removed:
-    """A member that the record no longer has. ``returned_ms``: when it joined again under its id."""
+    """A member that is no longer in the group's record. ``returned_ms``: when it joined again under its id."""
 
     member_id: str
     client_id: str
@@ -135,12 +136,12 @@ class _Removed:
 class DoublyOwned:
     """The partitions of one group that had two owners. Times are epoch ms.
 
-    ``last``: the last member that was found, None if there is none. Methods that find partitions with two owners return
-    their partition-seconds.
+    ``last``: the last member that was found; None if none was found. Methods that find partitions with two owners
+    return their partition-seconds.
     """
 
     def __init__(self, reports: MemberReports) -> None:
-        """``reports``: those of the group's members."""
+        """``reports``: the reports of the group's members."""
         self.last: FormerOwner | None = None
         self._reports = reports
         self._times: dict[int, int] = {}
@@ -160,9 +161,9 @@ class DoublyOwned:
             del self._times[next(iter(self._times))]
 
     def start_before(self, generation: Generation) -> None:
-        """Process the last record of a classic group from before the observer started: its members may stay for long.
+        """Process a classic group's last record from before the observer started: its members may stay for long.
 
-        The record may have been rewritten since members learned of the generation, but not the time in it.
+        The record may have been rewritten since members learned of the generation, but its time stayed.
         """
         state_ms = generation.value.current_state_timestamp_ms
         if state_ms >= 0 and generation.members:
@@ -172,7 +173,7 @@ class DoublyOwned:
         """Process a completed generation of a classic group, and the one ``before`` it."""
         at_ms = generation.timestamp_ms
         if generation.number != before.number if before else generation.number <= 1:
-            # Otherwise the record may have been rewritten after members had learned of the generation.
+            # In other cases, the record may have been rewritten after members had learned of the generation.
             self.start(generation.number, at_ms)
         ids = {member.member_id for member in generation.members} if self._reports else set[str]()
         members = before.members if before and self._reports else ()
@@ -211,7 +212,7 @@ class DoublyOwned:
                 del self._removed[next(iter(self._removed))]
 
     def rejoin(self, member_id: str, at_ms: int) -> None:
-        """Process a record that contains a member; if the member was removed before, it knows that by now."""
+        """Process a record that contains a member; if the member had been removed, it knows of the removal by now."""
         if removed := self._removed.get(member_id):
             removed.returned_ms = min(removed.returned_ms, at_ms)
 
@@ -233,7 +234,7 @@ class DoublyOwned:
         if removed is None or event.callback not in _STOPS or event.evidence is not None:
             return 0.0
         if removed.returned_ms < FOREVER_MS and event.callback is not Callback.LOST:
-            return 0.0  # the report is about partitions that it got after it returned
+            return 0.0  # the report is about partitions that the member got after its return
         for partition in self._reports.partitions_of(event) & removed.held.keys():
             removed.held[partition].stopped_ms = event.started_ms
         return self._find(removed)
@@ -248,7 +249,7 @@ class DoublyOwned:
         self._removed.clear()
 
     def _clock(self, member_id: str) -> _Clock | None:
-        """Return the last assigned callback of a generation whose time is known."""
+        """Return the member's last assigned callback for a generation whose time is known."""
         assigned = (
             _Clock(event.started_ms, self._times[event.generation])
             for event in self._reports.own(member_id, Callback.ASSIGNED)

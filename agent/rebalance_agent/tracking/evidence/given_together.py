@@ -1,4 +1,4 @@
-"""Finds partitions that a member got in the same callback: if it works on one, it can work on the others. Pure."""
+"""Finds partitions that a member got in one callback: if it works on one of them, it can work on the others. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["GivenTogether"]
 
 
 class GivenTogether:
-    """The partitions that each member of one generation got together, of those whose first commit is awaited."""
+    """The partitions that each member of one generation got together, if their first commit is awaited."""
 
     def __init__(self, before: Generation | None, generation: Generation) -> None:
         """``before``: the generation whose members may have kept partitions; None if all members gave up everything."""

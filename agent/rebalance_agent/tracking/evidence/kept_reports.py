@@ -27,19 +27,19 @@ __all__ = [
 ]
 
 REPORT_BYTES_MAX = 64 * 2**20
-"""Bytes of the reports of all groups together: those of 35,000 members, or five of each in 300 groups of 20."""
+"""Bytes for the reports of all groups together: one report of each of 35,000 members, or five in 300 groups of 20."""
 
 GROUP_BYTES_MAX = REPORT_BYTES_MAX // 4
-"""Bytes of the reports of one group: four of each of 2,000 members."""
+"""Bytes for the reports of one group: four reports of each of 2,000 members."""
 
 EVENTS_PER_MEMBER_MAX = 32
 """Reports kept per member: three callbacks per generation, for the few generations that can still be revised."""
 
 MEMBERS_MAX = 4_096
-"""Members kept per group: twice the largest groups, so that departed members are still known."""
+"""Members kept per group: twice the size of the largest groups, so that departed members are still known."""
 
 GROUP_PARTITIONS_MAX = 500_000
-"""Partitions in the reports of one group. Reports hold ranges, but evaluating the group needs each partition number."""
+"""Partitions in one group's reports. Reports contain ranges, but the evaluation needs each partition number."""
 
 REPORT_BYTES = 1_700
 """Bytes of a report without its strings: its objects, and its share of the dicts that hold it."""
@@ -60,11 +60,11 @@ class ReportBudget:
         self._strangers: OrderedDict[tuple[KeptReports, str], None] = OrderedDict()
 
     def add_stranger(self, reports: KeptReports, member_id: str) -> None:
-        """Record that no record names this member of ``reports``."""
+        """Note that no record of the group names this member of ``reports``."""
         self._strangers[reports, member_id] = None
 
     def remove_stranger(self, reports: KeptReports, member_id: str) -> None:
-        """Record that a record names this member, or that its reports were dropped."""
+        """Note that a record of the group names this member, or that the member's reports were dropped."""
         self._strangers.pop((reports, member_id), None)
 
     def make_room(self, size_bytes: int) -> bool:
@@ -117,7 +117,7 @@ class KeptReports:
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports.
 
-        The last assigned callback stays: only it shows since when a member has what it holds (`DoublyOwned`).
+        The last assigned callback stays: no other report shows since when a member has its partitions (`DoublyOwned`).
         """
         for member_id, events in list(self._events.items()):
             if member_id not in member_ids and all(event.timestamp_ms < since_ms for event in events):
@@ -188,7 +188,7 @@ def _ranges_bytes(numbers: Sequence[int]) -> int:
 
 
 def _last_assigned(events: Sequence[MemberEvent]) -> bool:
-    """Whether the first of a member's reports is its last one of an assigned callback."""
+    """Whether the first of a member's reports is the member's last report of an assigned callback."""
     if events[0].callback is not Callback.ASSIGNED:
         return False
     return sum(event.callback is Callback.ASSIGNED for event in events) == 1

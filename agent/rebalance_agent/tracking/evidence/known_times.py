@@ -1,4 +1,4 @@
-"""Values derived from one group's evidence: times and their bounds, outages, and how members departed."""
+"""Types of values derived from one group's evidence: times and their bounds, outages, and how members departed."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ MEASURED_SLACK_MS = 2
 """Subtracted (ms) from durations that clients push: clients and gateways measure whole milliseconds."""
 
 CALLBACK_SECONDS_MAX = 86_400.0
-"""Longest duration that counts of a callback: a report may contain any number."""
+"""Longest duration of a callback (s) that counts, since a report may contain any number."""
 
 
 class Departure(StrEnum):
-    """How a member departed: it left by itself, it failed, or neither is known.
+    """How a member departed: it left on its own, it failed, or this is unknown.
 
     ``EXPELLED``: it was removed because it did not revoke in time. ``SILENT``: it may have failed.
     """
@@ -64,7 +64,7 @@ class LastSeen:
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
     the time of its last commit that was followed by a commit of a larger offset: the member consumed at least until
-    then. ``read``: until when it worked, by the records that it read, if that was queried.
+    then. ``read``: until when the member worked, according to the records that it read, if these were queried.
     """
 
     contact_ms: int | None = None
@@ -74,11 +74,11 @@ class LastSeen:
 
 @dataclass(slots=True)
 class FirstCommits:
-    """The time (epoch ms) of each partition's first commit after a member got it; `take` adds commits as they are read.
+    """The time (epoch ms) of each partition's first commit after a member got the partition; `take` adds commits.
 
-    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that had none before a
-    later generation assigned it: the owner of that generation consumes it. ``released_ms``: when the member had to give
-    up a partition that it had not committed.
+    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition after a later generation
+    assigned it, if it had no commit before: the owner in that generation consumes it. ``released_ms``: when the member
+    had to give up a partition that it had not committed.
     """
 
     at_ms: dict[Partition, int] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class FirstCommits:
         self._earliest.clear()
 
     def await_anew(self, partitions: Collection[Partition]) -> None:
-        """Await the first commits of the partitions, and forget earlier commits and releases of the same ones."""
+        """Await the first commits of the partitions, and forget earlier commits and releases of these partitions."""
         if not self.awaited:
             self.awaited = shared_set(frozenset(set(partitions)))  # a copy takes half the memory of a set that grew
         elif isinstance(self.awaited, set):
@@ -153,7 +153,7 @@ class TimeBounds:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorChange:
-    """A new coordinator took over between two records of its partition (epoch ms): ``after_ms`` and ``until_ms``."""
+    """A new coordinator took over between the times of two records of its partition, ``after_ms`` and ``until_ms``."""
 
     after_ms: int
     until_ms: int
@@ -161,7 +161,7 @@ class CoordinatorChange:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A period (epoch ms) between two polls that all brokers answered, in which some broker did not answer ListGroups.
+    """A period (epoch ms) in which some broker did not answer ListGroups, between two polls that all brokers answered.
 
     It may also be a period after which a record became readable late, because other replicas did not have it. Members
     may have been unable to consume in this period.
@@ -172,7 +172,7 @@ class Outage:
 
 
 def stop_bounds(event: MemberEvent) -> TimeBounds:
-    """Return when the member stopped, by this report."""
+    """Return when the member stopped, according to this report."""
     if event.evidence is not Evidence.GATEWAY:
         return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
     # The frame that asked the member to revoke is known if the member took a while to answer.
@@ -182,7 +182,7 @@ def stop_bounds(event: MemberEvent) -> TimeBounds:
 
 
 def end_bounds(event: MemberEvent) -> TimeBounds:
-    """Return when the member's assigned callback returned, by this report."""
+    """Return when the member's assigned callback returned, according to this report."""
     if event.evidence is not Evidence.GATEWAY:
         return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
     fetched = event.timestamp_ms > event.started_ms

@@ -36,12 +36,12 @@ HEARTBEAT_MS = 5_000
 ``group.consumer.heartbeat.interval.ms``."""
 
 DEPARTED_MAX = 4_096
-"""Departed members kept per group until its epoch is reached: twice the largest groups. Beyond it the oldest are
-dropped."""
+"""Departed members kept per group until all members have reached the epoch: twice the size of the largest groups.
+Beyond it, the oldest members are dropped."""
 
 
 class ClassicLastSeen:
-    """The last known contact of each member of a classic group with its coordinator: its join. It is a lower bound."""
+    """The last known contact of each classic member with its coordinator: the member's join. It is a lower bound."""
 
     def __init__(self) -> None:
         """Start without members."""
@@ -51,9 +51,9 @@ class ClassicLastSeen:
     def members(
         self, before: Generation, commits: CommitTimes, at_ms: int, gone: Collection[Member]
     ) -> dict[str, LastSeen]:
-        """Return, by member id, when the members of ``before`` were last active by ``at_ms``.
+        """Return, by member id, when each member of ``before`` was last active before ``at_ms``.
 
-        It also queries what the members in ``gone`` read last.
+        Also query when the last records that the members in ``gone`` read were appended.
         """
         group, asked, seen = before.value.group, {member.member_id for member in gone}, {}
         for member in before.members:
@@ -85,7 +85,7 @@ class ClassicLastSeen:
 
 
 class EpochLastSeen:
-    """The last known contact of each member of an epoch group: a heartbeat causes its assignment record."""
+    """The last known contact of each member of an epoch group: a heartbeat leads to the member's assignment record."""
 
     def __init__(self) -> None:
         """Start without members."""
@@ -120,8 +120,8 @@ class EpochLastSeen:
     ) -> bool:
         """Whether a member with the assignment ``old`` was removed at ``at_ms`` because it did not revoke in time.
 
-        In time means within its rebalance timeout; a change of coordinator (``changes``) in that time makes the answer
-        False.
+        In time means within the member's rebalance timeout. If the coordinator changed in that time (``changes``), the
+        result is False.
         """
         contact_ms, patience_ms = self.contact_ms(member_id), member.rebalance_timeout_ms if member else -1
         return (
@@ -166,8 +166,8 @@ class EpochLastSeen:
     def work(self, member_id: str, worked_ms: int | None, read: ReadTime | None = None) -> None:
         """Set until when a member that departed or gives up partitions certainly worked (`CommitTimes.worked_ms`).
 
-        None means that no commit shows it; then the previous value stays. ``read``: the time by the records that it
-        read.
+        None means that no commit shows this time; then the previous value stays. ``read``: the same time, according to
+        the records that the member read.
         """
         if worked_ms is None and read is None:
             return
@@ -177,9 +177,9 @@ class EpochLastSeen:
             self._worked[member_id] = LastSeen(worked_ms=worked_ms, read=read or before.read)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
-        """Return when members were last active and how they left, since the last call, and reset both.
+        """Return when members were last active and how they left since the last call, and reset both results.
 
-        The result contains the members that departed, and those that gave up partitions and had committed before.
+        The result contains the members that departed, and the members that gave up partitions and had committed before.
         """
         last_seen, departures = self._last_seen, self._departures
         for name, worked in self._worked.items():

@@ -1,8 +1,7 @@
 """Bounds times in periods when coordinators answer late: while brokers are down, or after a change of coordinator.
 
-A coordinator answers a commit when the other replicas have its record. While brokers are down, commits wait for this;
-clients then send all waiting commits, each of them again, so that offsets taken seconds apart get nearly the same
-timestamp.
+A coordinator answers a commit when the other replicas have its record. While brokers are down, commits wait. Afterwards
+clients send all waiting commits again, so that offsets determined seconds apart get nearly the same timestamp.
 """
 
 from __future__ import annotations
@@ -17,17 +16,18 @@ from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms
 __all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 
 COMMITS_LATE_MAX_MS = 300_000
-"""How long (ms) commits may be late after a broker went down. A cluster without it for longer works normally."""
+"""How long (ms) commits may be late after a broker went down. A cluster that lacks the broker for longer works
+normally."""
 
 WRITE_TIMEOUT_MS = 5_000
-"""How long (ms) a coordinator waits until other replicas have a record, before it answers with an error: Kafka's
+"""How long (ms) a coordinator waits for other replicas to have a record before it answers with an error: Kafka's
 default of ``offsets.commit.timeout.ms``."""
 
 
 def surely_worked_ms(
     worked_ms: int | None, changes: Iterable[CoordinatorChange], outages: Iterable[Outage]
 ) -> int | None:
-    """Return until when a member certainly worked if its commits show ``worked_ms``; late ones may be old."""
+    """Return until when a member certainly worked if its commits show ``worked_ms``; late commits may be old."""
     late = [(change.after_ms, change.until_ms) for change in changes]
     late += [(away.after_ms, min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)) for away in outages]
     for after_ms, until_ms in sorted(late, reverse=True):
@@ -39,12 +39,13 @@ def surely_worked_ms(
 def removal_noticed_ms(
     removed_ms: int, member: Member, unanswered: Iterable[Outage | CoordinatorChange], *, expelled: bool = False
 ) -> int:
-    """Return by when a member that continued to work had noticed its removal: usually at once.
+    """Return the latest time when a member that continued to work noticed its removal: usually at once.
 
-    ``expelled``: it was removed because it did not rejoin or revoke in time. It may have been in contact: then a
-    heartbeat, within its session timeout, is its first sign of the removal. If the coordinator may not have answered it
-    before that (``unanswered``), it notices within its session timeout after its removal, and after the brokers are
-    back. Such a member is removed after its session timeout, or because it does not rejoin in time.
+    ``expelled``: the member was removed because it did not rejoin or revoke in time. It may have been in contact: then
+    the answer to a heartbeat, within its session timeout, is the first sign of the removal. If the coordinator may not
+    have answered the member before that (``unanswered``), the member notices within its session timeout after its
+    removal, and after the brokers are back. Such a member is removed after its session timeout, or because it does not
+    rejoin in time.
     """
     session_ms = member.session_timeout_ms
     back_ms = [

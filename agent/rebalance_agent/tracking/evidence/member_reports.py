@@ -1,6 +1,7 @@
 """The reports of a group's members, kept for as long as an episode may need them.
 
-Reports may be late, duplicated, out of order or invalid, and the times in each are by its own process's clock.
+Reports may be late, duplicated, out of order or invalid, and the times in each report are by the clock of the process
+that sent it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ CLOCK_SKEW_MAX_MS = 5_000
 """How far (ms) a report with the right generation may lie outside the generation's time; reports beyond are ignored."""
 
 UNDATED_SKEW_MAX_MS = 250
-"""The same (ms) for reports without a generation (librdkafka), which are matched to a rebalance only by their time."""
+"""The skew (ms) for reports without a generation (librdkafka), which are matched to a rebalance only by their time."""
 
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
@@ -73,7 +74,7 @@ class ReportSpan:
         return self.covers(at_ms, CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS)
 
     def covers(self, at_ms: int, skew_ms: int = CLOCK_SKEW_MAX_MS) -> bool:
-        """Whether a time by the clock of another process, with this skew, lies in the span."""
+        """Whether a time by another process's clock, which may differ by ``skew_ms``, may lie in the span."""
         return self.from_ms - skew_ms <= at_ms <= self.until_ms + skew_ms
 
 
@@ -88,7 +89,7 @@ class Interruption(NamedTuple):
 class ReportedMember:
     """A member's last report about itself: its workload and its process's random id, each None if not reported.
 
-    ``occupant``: the consumer that has its seat, if a gateway reported a different consumer from the one that the
+    ``occupant``: the consumer that has the member's seat, if a gateway reported a consumer other than the one that the
     coordinator names.
     """
 
@@ -98,7 +99,7 @@ class ReportedMember:
 
 
 class MemberReports:
-    """The reports of one group's members; ``seats``: what gateways reported about their seats."""
+    """The reports of one group's members; ``seats``: what gateways reported about the members' seats."""
 
     def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
         """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: the cluster's topics."""
@@ -111,10 +112,9 @@ class MemberReports:
         return bool(self._kept)
 
     def add(self, event: MemberEvent, at_ms: int, *, stranger: bool = False) -> bool:
-        """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or there is no room for it.
+        """Add a report received at ``at_ms``; return False if it is a duplicate or invalid, or does not fit.
 
-        A ``stranger`` is in no record of the group. A report with a duration that an earlier revision did not have
-        replaces it.
+        A ``stranger`` is in no record of the group. A report with a duration replaces an earlier revision without one.
         """
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
@@ -140,15 +140,16 @@ class MemberReports:
         return ReportedMember(where, events[-1].process, occupant)
 
     def own(self, member_id: str, *callbacks: Callback) -> Iterator[MemberEvent]:
-        """Yield the reports of these callbacks that the member's client measured itself, as they arrived."""
+        """Yield the reports of these callbacks that the member's client measured itself, in the order of arrival."""
         for event in self._kept.of(member_id):
             if event.callback in callbacks and event.evidence is None:
                 yield event
 
     def given_up(self, member_id: str) -> dict[Partition, int]:
-        """Map each partition that the member gave up and did not get again to the time (epoch ms, its clock).
+        """Map each partition that the member gave up and did not get again to the time of giving it up (epoch ms).
 
-        This is when its revoked or lost callback was entered, if the client measured that itself.
+        This is the time, by the member's clock, when its revoked or lost callback was entered, if the client measured
+        it.
         """
         given_up: dict[Partition, int] = {}
         reported = self.own(member_id, Callback.ASSIGNED, Callback.REVOKED, Callback.LOST)
@@ -167,7 +168,7 @@ class MemberReports:
         self._kept.keep(alive, since_ms)
 
     def clear(self) -> None:
-        """Drop all reports: the group is gone."""
+        """Drop all reports, since the group is gone."""
         self.seats.clear()
         self._kept.clear()
 
@@ -178,18 +179,18 @@ class MemberReports:
         )
 
     def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
-        """Map each partition to when the member stopped consuming it.
+        """Map each partition to the time when the member stopped consuming it.
 
-        This is when its revoked or lost callback was entered, when it left, or when its process had closed its
-        connections; the last time, if it got the partition again in between. It is exact with the evidence ``members``;
-        a gateway sees only frames before and after.
+        This is the time when the member's revoked or lost callback was entered, when it left, or when its process had
+        closed its connections. If the member got the partition again in between, the last stop counts. The time is
+        exact if the evidence is ``members``; a gateway sees only the frames before and after.
         """
         return self.stops_and_interruptions(member, span)[0]
 
     def stops_and_interruptions(
         self, member: Member, span: ReportSpan
     ) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
-        """Return `stops`, and both times of partitions that it stopped and resumed in the same generation."""
+        """Return `stops`, and the interruptions of partitions that it stopped and resumed in the same generation."""
         stopped: dict[Partition, TimeBounds] = {}
         interrupted: dict[Partition, list[Interruption]] = {}
         events = self._within(member.member_id, span, _STOPS | {Callback.ASSIGNED})
@@ -208,14 +209,14 @@ class MemberReports:
         return stopped, interrupted
 
     def _vacated(self, member: Member, span: ReportSpan) -> TimeBounds | None:
-        """Return when a member stopped whose seat was handed over, as far as its gateway saw that."""
+        """Return when a member whose seat was handed over stopped, if its gateway saw that."""
         at_ms = self.seats.stopped_ms(member.member_id)
         return None if at_ms is None or not span.covers(at_ms) else TimeBounds(0, at_ms, Evidence.GATEWAY)
 
     def resumes(self, member_id: str, number: int, completed_ms: int) -> dict[Partition, TimeBounds]:
-        """Map each partition to when the member's assigned callback for a generation returned, as for `stops`.
+        """Map each partition to the time when the member's assigned callback for a generation returned; see `stops`.
 
-        ``number``: the generation's; ``completed_ms``: when it completed.
+        ``number``: the generation's number; ``completed_ms``: when the generation completed.
         """
         resumed: dict[Partition, TimeBounds] = {}
         for event in self._kept.of(member_id):
@@ -232,11 +233,11 @@ class MemberReports:
         return resumed
 
     def partitions_of(self, event: MemberEvent) -> set[Partition]:
-        """Return the partitions of a report that its member may have; other claims are ignored."""
+        """Return the partitions of a report that the member may have; ignore other claims."""
         return within(event.partitions, self._topics.claimable)
 
     def _given_up(self, assigned: MemberEvent, since_ms: int) -> set[Partition]:
-        """Return what the member stopped between ``since_ms`` and ``assigned``, the report of a later generation."""
+        """Return the partitions stopped between ``since_ms`` and ``assigned``, the report of a later generation."""
         return {
             partition
             for event in self._kept.of(assigned.member_id)
@@ -247,10 +248,10 @@ class MemberReports:
     def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
         """Return how a member of the span's first generation departed.
 
-        It left if it reported that, or if it revoked all its partitions in time and did not rejoin. It was expelled if
-        its revoked callback returned only after the join phase, even if it reported lost partitions then. Otherwise
-        ``recorded`` (what records and commits show, by member id) counts; a member that had reported before, and then
-        neither reported nor committed, failed.
+        It left if it reported its departure, or if it revoked all its partitions in time and did not rejoin. It was
+        expelled if its revoked callback returned only after the join phase, even if it reported lost partitions then.
+        Otherwise ``recorded`` (what records and commits show, by member id) counts. A member that had reported before,
+        and then neither reported nor committed, failed.
         """
         events = list(self._within(member.member_id, span, _STOPS))
         callbacks = {event.callback for event in events}
@@ -280,8 +281,8 @@ class MemberReports:
 def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
     """Whether the span's first generation was assigned once more.
 
-    A coordinator answers a member that rejoins for its own reasons with the current generation, which no record shows.
-    A report without a generation that was assigned at the end of the join phase or later belongs to the next
+    If a member rejoins for its own reasons, the coordinator answers with the current generation, and no record shows
+    this. A report without a generation that was assigned at the end of the join phase or later belongs to the next
     generation.
     """
     if assigned.generation < 0:

@@ -53,7 +53,7 @@ def given_and_unowned(before: Generation | None, generation: Generation) -> tupl
 def kept_partitions(before: Generation | None, after: Generation) -> set[Partition]:
     """Return the partitions that a member kept without revoking them; in share groups it may be one of several owners.
 
-    Partitions that it revoked and got back are not included.
+    Partitions that the member revoked and got back are not included.
     """
     handovers = after.handovers.items()
     back = {

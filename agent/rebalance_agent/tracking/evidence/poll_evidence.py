@@ -1,4 +1,4 @@
-"""ListGroups polls as evidence for the start of classic rebalances, which the coordinator does not record.
+"""Evidence from ListGroups polls for the start of classic rebalances, which the coordinator does not record.
 
 Poll times are by the observer's clock, record times by the coordinator's; `ClockOffset` relates the two.
 """
@@ -26,16 +26,16 @@ __all__ = [
 ]
 
 POLLS_MAX = 256
-"""Polls kept: about a minute at the default period. A start usually lies between the last two."""
+"""Maximum polls kept: about a minute at the default period. A start usually lies between the last two polls."""
 
 OVERTAKEN_MAX_MS = 30_000
-"""How much older (ms) than the last poll a poll may be and count as overtaken; beyond it, the clock was set back."""
+"""How much older (ms) than the last poll an overtaken poll may be; if it is older, the clock was set back."""
 
 DIFFERENCE_MAX_MS = 86_400_000
 """Largest difference (ms, one day) between a record and its observation that is used to learn the clock offset."""
 
 CLOCK_JUMP_MS = 10_000
-"""Delay (ms) of a poll beyond its period that means a pause of the process, or a clock that was set forward."""
+"""Delay (ms) of a poll beyond its period that shows that the process was paused, or that the clock was set forward."""
 
 _OFFSETS_MAX = 64
 
@@ -43,11 +43,11 @@ _OUTAGES_MAX = 8
 
 
 class ClockOffset:
-    """An upper bound of how far the observer's clock is ahead of the coordinators' clocks.
+    """An upper bound on how far the observer's clock is ahead of the coordinators' clocks.
 
     A record is observed after it was written, so the smallest recent difference is the offset plus the shortest delay
     (``ms``; None if not known yet). While the tail lags, the bound is too large, and poll times converted with it are
-    too early: it is enough for lower bounds, but not alone for upper bounds.
+    too early: they are valid lower bounds, but not valid upper bounds on their own.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class ClockOffset:
 
 
 class _NoticedOutage(NamedTuple):
-    """An `Outage` by the observer's clock, and when the observer noticed it (epoch ms)."""
+    """An `Outage` by the observer's clock, and the time when the observer noticed it (epoch ms)."""
 
     after_ms: int
     until_ms: int
@@ -126,7 +126,7 @@ class Outages:
     def spans(self, now_ms: int, offset_ms: int) -> tuple[Outage, ...]:
         """Return the recent outages by the coordinator's clock, as they were known at ``now_ms``.
 
-        Work that is done late so has the same result as if it had been done in time.
+        So work that is done late has the same result as work that is done in time.
         """
         noticed = [(one.after_ms, min(one.until_ms, now_ms)) for one in self._spans if one.noticed_ms <= now_ms]
         running = [] if self._since_ms is None or self._noticed_ms > now_ms else [(self._since_ms, now_ms)]
@@ -136,7 +136,7 @@ class Outages:
 def is_late(written_ms: int, read_ms: int) -> bool:
     """Whether a record became readable so late (both times: epoch ms) that its coordinator answered with an error.
 
-    Brokers may answer polls before they replicate. A tail that reads late cannot be distinguished from this.
+    Brokers may answer polls before they replicate. Such a record looks the same as one that the tail reads late.
     """
     return read_ms - written_ms > WRITE_TIMEOUT_MS
 
@@ -196,9 +196,9 @@ class PollEvidence:
     def unlisted_start(self, joined_ms: int, offset_ms: int) -> TimeBounds | None:
         """Bound the start of a rebalance that no poll showed: between the last poll and the end of its join phase.
 
-        A poll that was answered later does not count: the group may be missing since its rebalance was over.
+        A poll that was answered later does not count: the group may be missing because its rebalance was over.
 
-        ``joined_ms``: end of the join phase (coordinator's clock). None if no poll precedes it.
+        ``joined_ms``: end of the join phase (coordinator's clock). The result is None if no poll precedes this time.
         """
         until_ms = joined_ms + offset_ms
         clear_ms = next((asked_ms for asked_ms, answered_ms in reversed(self._polls) if answered_ms <= until_ms), None)

@@ -1,4 +1,4 @@
-"""The times when members stopped and resumed in one rebalance, by their own reports; each member's are read once."""
+"""The times when members stopped and resumed in one rebalance, from their reports; each member's are read once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ReportedTimes:
     """Members' reports about the rebalance to ``generation``. ``span``: where to look for stops; None if unknown."""
 
     def __init__(self, reports: MemberReports, span: ReportSpan | None, generation: Generation) -> None:
-        """Keep the sources; reports are read on demand."""
+        """Keep the sources, and read reports on demand."""
         self._reports, self._span, self._generation = reports, span, generation
         self._stops: dict[str, tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]] = {}
         self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
@@ -25,7 +25,7 @@ class ReportedTimes:
         return self._read(owner)[0]
 
     def interruptions(self, owner: Member) -> dict[Partition, list[Interruption]]:
-        """Return the partitions that a member of the generation before stopped and got again in its generation."""
+        """Return the partitions that a member of the generation before stopped and got again in that generation."""
         return self._read(owner)[1]
 
     def has_stop(self, partition: Partition, owner: Member) -> bool:

@@ -1,7 +1,7 @@
-"""The consumers that occupy the seats of a group's members, after gateways handed seats over, and those before.
+"""The consumers that occupy the seats of a group's members after gateways handed seats over, and the consumers before.
 
-The coordinator keeps naming the consumer that joined first. A member gets an id that no member had before, so an entry
-is valid for as long as the group has a member with this id.
+The coordinator continues to name the consumer that joined first. A member gets an id that no member had before, so an
+entry is valid for as long as the group has a member with this id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from rebalance_agent.model.reported.seat_event import Act, SeatEvent, SeatOccupa
 __all__ = ["OCCUPANTS_MAX", "SeatOccupants"]
 
 OCCUPANTS_MAX = 4_096
-"""Members per group whose occupants are kept: twice the largest groups, since events may come before records."""
+"""Members per group whose occupants are kept: twice the size of the largest groups, since events may precede
+records."""
 
 TEXT_MAX = 256
 """Longest name (characters) accepted in an event: gateways shorten names to 200."""
@@ -26,7 +27,7 @@ _VACATED = frozenset({Act.KEEP, Act.GIVE_UP})
 
 
 class _Stopped(NamedTuple):
-    """By when a former member's consumer had stopped (epoch ms, the gateway's clock); None if that is unknown."""
+    """The time by which a former member's consumer had stopped (epoch ms, the gateway's clock); None if unknown."""
 
     at_ms: int | None
     revision: int
@@ -42,7 +43,7 @@ class SeatOccupants:
         self._stopped: OrderedDict[str, _Stopped] = OrderedDict()
 
     def __len__(self) -> int:
-        """The number of members with an entry."""
+        """Return the number of members with an entry."""
         return len(self._occupants)
 
     def take(self, event: SeatEvent, now_ms: int) -> bool:
@@ -57,7 +58,7 @@ class SeatOccupants:
             return False
         before = self._occupants.get(event.member_id)
         if before is not None and before[0] is None:
-            return False  # a later revision about the time before its consumer left
+            return False  # a later revision of a report from before the consumer left
         after = None if vacated else event.occupant
         self._occupants[event.member_id] = after, now_ms
         if len(self._occupants) > OCCUPANTS_MAX:
@@ -79,17 +80,17 @@ class SeatOccupants:
         return at_ms != before.at_ms
 
     def stopped_ms(self, member_id: str) -> int | None:
-        """Return by when (epoch ms) the consumer of a member that lost its seat to a successor had stopped; or None."""
+        """Return the time (epoch ms) by which a consumer that lost its seat to a successor had stopped; or None."""
         stopped = self._stopped.get(member_id)
         return None if stopped is None else stopped.at_ms
 
     def of(self, member_id: str) -> SeatOccupant | None:
-        """Return the occupant of a member's seat; None if the coordinator names the right one, or if it is unknown."""
+        """Return the occupant of a member's seat; None if it is unknown or the consumer that the coordinator names."""
         occupant, _ = self._occupants.get(member_id, (None, 0))
         return occupant
 
     def served(self, member: Member) -> Member:
-        """Return the member with the client id and host of its seat's occupant, as far as a gateway reported them."""
+        """Return the member with the client id and host of its seat's occupant, where a gateway reported these."""
         occupant = self.of(member.member_id)
         if occupant is None:
             return member
@@ -105,6 +106,6 @@ class SeatOccupants:
         self._stopped = OrderedDict(recent)
 
     def clear(self) -> None:
-        """Drop all: the group is gone."""
+        """Drop all entries, since the group is gone."""
         self._occupants.clear()
         self._stopped.clear()

@@ -1,4 +1,4 @@
-"""Finds partitions that members may have lost and got back without a record, where the coordinator assigns. Pure.
+"""Finds partitions that members may have lost and got back without a record, if the coordinator assigns. Pure.
 
 A member that exceeds ``max.poll.interval.ms`` gives up all its partitions and leaves; a fenced member gives them up,
 too. If the coordinator does not answer at that time, the leave request is lost. The member rejoins under its old id,
@@ -16,7 +16,7 @@ __all__ = ["silent_ms", "unrecorded_losses"]
 
 
 def silent_ms(member: Member) -> int:
-    """Return how long (ms) a member may have been stalled when it is removed."""
+    """Return how long (ms) a member may have been stalled by the time of its removal."""
     return member.session_timeout_ms + max(0, member.rebalance_timeout_ms)
 
 
@@ -26,10 +26,10 @@ def unrecorded_losses(
     worked_ms: Callable[[Member], int | None],
     measures: Callable[[str], bool],
 ) -> dict[str, int]:
-    """Return since when members may have been stalled (epoch ms), by member id, where this may have happened.
+    """Return, by member id, since when members that may have lost partitions may have been stalled (epoch ms).
 
-    ``worked_ms``: until when a member certainly worked, None if unknown. ``measures``: whether a member (by id)
-    reports.
+    ``worked_ms``: returns until when a member certainly worked; None if unknown. ``measures``: returns whether the
+    member with an id reports.
     """
     if before is None or generation.group_type is GroupType.CLASSIC or not generation.unanswered:
         return {}
@@ -46,9 +46,9 @@ def unrecorded_losses(
 
 
 def _lost_ms(member: Member, generation: Generation, started_ms: int, worked_ms: int | None) -> int | None:
-    """Return since when a member, in contact with its coordinator since ``started_ms``, may have been stalled.
+    """Return since when a member may have been stalled that was in contact with its coordinator after ``started_ms``.
 
-    It had been silent for at most its session timeout, and had not been removed before the coordinator became
+    The member had been silent for at most its session timeout, and had not been removed before the coordinator became
     unavailable.
     """
     away_ms = [

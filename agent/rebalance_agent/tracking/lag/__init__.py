@@ -1,5 +1,5 @@
 """Lag of groups, from committed and end offsets.
 
 - ``end_offsets``: when end offsets were reached; ``group_lag``: lag in offsets and seconds, and stuck partitions.
-- ``catch_up``: partitions that moved and have not yet caught up with what had been appended by then.
+- ``catch_up``: partitions that moved and have not yet caught up with the records appended before the move.
 """

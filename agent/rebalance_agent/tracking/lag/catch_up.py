@@ -13,10 +13,10 @@ __all__ = ["UNREAD_MAX", "CatchUp", "CatchUps", "Holders"]
 
 UNREAD_MAX = 2
 """How far (offsets) below its target a partition counts as caught up: transaction markers have offsets, too, and some
-consumers never commit past the last ones."""
+consumers never commit past the last markers."""
 
 Holders = Mapping[Partition, frozenset[str]]
-"""Partition -> the identities (instance id, or else member id) of its owners: several with a redundant strategy."""
+"""Partition -> the identities (instance id, or else member id) of its owners; a redundant strategy has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class CatchUps:
     """The partitions of one group that catch up, from one measurement to the next.
 
     A partition has moved if none of its owners owned it at the last measurement, and if it has a committed offset:
-    without one, no backlog is due to the move. Its target is the end offset at the measurement that first shows its new
-    owner. Its catch-up lasts from then until the measurement before the one that shows the target committed. So every
-    counted second is certain, and a partition that is behind at only one measurement counts zero.
+    without a committed offset, no backlog is due to the move. Its target is the end offset at the measurement that
+    first shows its new owner. Its catch-up lasts from then until the measurement before the one that shows the target
+    committed. So every counted second is certain, and a partition that is behind at only one measurement counts zero.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class CatchUps:
     def take(self, at: float, holders: Holders | None, committed: Mapping[Partition, int], ends: EndOffsets) -> CatchUp:
         """Process the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return the catch-up.
 
-        ``holders``: the owners; None while they are unknown, which is treated as no change.
+        ``holders``: the owners; None while they are unknown, which counts as no change.
 
         A partition that moves again before it has caught up gets a new target and keeps its start, since it has been
         behind all the time. A partition without an owner or committed offset, or with a lower end offset than before

@@ -2,7 +2,7 @@
 
 This needs no reading of records. A record's age is interpolated between the two samples around its offset, as if
 records had been appended at a constant rate; for a record older than all samples, their mean rate is used. Samples that
-are close together compared with their age are dropped first, so a few of them reach back for days. Pure: the times are
+are close together compared with their age are dropped first, so that a few samples cover days. Pure: the times are
 arguments.
 """
 
@@ -89,7 +89,7 @@ class EndOffsets:
         return known.ends[-1] if known else None
 
     def age(self, partition: Partition, offset: int) -> float | None:
-        """Return the seconds since the record at ``offset`` was appended, from 0 to `AGE_MAX_S`.
+        """Return how many seconds ago the record at ``offset`` was appended, from 0 to `AGE_MAX_S`.
 
         The age is 0 if there is no such record yet, and None if it is unknown: nothing was appended since the partition
         was first measured, and the record is older than that.

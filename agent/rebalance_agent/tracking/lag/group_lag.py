@@ -75,8 +75,8 @@ class GroupProgress:
     ) -> StuckPartition | None:
         """Process the ``committed`` offsets at ``at`` (monotonic seconds); return the partition stuck for longest.
 
-        A partition is stuck while records are appended to it and its committed offset stays. The time counts from when
-        the partition got its owner, from its last commit, or from the first record to read, whichever is latest.
+        A partition is stuck while records are appended to it and its committed offset stays. The time begins when the
+        partition got its owner, with its last commit, or with the first record to read, whichever is latest.
         """
         standing, longest = {}, None
         for partition in owned:

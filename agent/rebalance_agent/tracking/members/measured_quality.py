@@ -46,12 +46,12 @@ def measure_quality(generation: Generation, hosts: Mapping[str, str], version: i
 
 
 def are_consumers(generation: Generation) -> bool:
-    """Whether the members are consumers: other clients (Connect) also use groups."""
+    """Whether the members are consumers; other clients, such as Kafka Connect, also use groups."""
     return generation.value.protocol_type in ("", "consumer")
 
 
 def _idle(member: Member, target: int | None, generation: Generation) -> bool:
-    """Whether the member has no partitions, although its subscription allows some and its assignor aims at some."""
+    """Whether the member has no partitions, although its subscription and its assignor's target allow some."""
     if count_partitions(member.assigned) or target == 0 or member.member_id in (generation.standby_hosts or ()):
         return False
     return member.subscription is None or any(topic in generation.topics for topic in member.subscription.topics)

@@ -1,4 +1,4 @@
-"""Counts of what several members share."""
+"""Counts how many members share a value, such as a topic."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class ShownMembers:
             self.put(member)
 
     def put(self, member: Member) -> None:
-        """Add a member, or replace the one with its id."""
+        """Add a member, or replace the member with the same id."""
         name, old = member.member_id, self._members.get(member.member_id)
         if old == member:
             return
@@ -56,7 +56,7 @@ class ShownMembers:
         self._count(member, 1)
 
     def remove(self, member_id: str) -> None:
-        """Remove a member, if there is one with this id."""
+        """Remove the member with this id, if there is one."""
         if (old := self._members.pop(member_id, None)) is not None:
             del self._ids[bisect_left(self._ids, member_id)]
             self._loads.pop(member_id, None)
@@ -72,14 +72,14 @@ class ShownMembers:
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """All members, by their ids; the same tuple until one changes."""
+        """All members, sorted by id; the same tuple until a member changes."""
         if self._all is None:
             self._all = tuple(map(self._members.__getitem__, self._ids))
         return self._all
 
     @property
     def loads(self) -> tuple[MemberLoad, ...]:
-        """All members as a view shows them, by their ids; the same tuple until one changes."""
+        """All members as a view shows them, sorted by id; the same tuple until a member changes."""
         if self._all_loads is None:
             loads = self._loads
             for name in self._unloaded:
@@ -90,7 +90,7 @@ class ShownMembers:
 
     @property
     def topics(self) -> AbstractSet[str]:
-        """The topics that members subscribe to; for a member with an unreadable subscription, those it is assigned."""
+        """The topics that members subscribe to, or are assigned if their subscription cannot be read."""
         if self._topics is None:
             self._topics = frozenset[str]().union(*self._subscribed, self._unread)
         return self._topics

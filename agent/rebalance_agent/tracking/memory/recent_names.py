@@ -1,4 +1,4 @@
-"""Names groups that exceed a budget: a few at once, each for minutes, so that an alert can name them. Pure."""
+"""Names a few groups that exceed a budget, each for some minutes, so that an alert can name them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMED_MAX = 20
 """Maximum groups named at once. The first ones stay named while they exceed the budget, so that alerts do not flap."""
 
 NAMED_MS = 300_000
-"""How long (ms) a group is named after it was last seen, so that alerts are evaluated in this time."""
+"""How long (ms) a group is named after it was last seen: long enough for alerts to be evaluated."""
 
 
 class RecentNames:

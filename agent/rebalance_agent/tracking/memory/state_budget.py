@@ -3,7 +3,8 @@
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
 Above 125 % of the budget, only groups that commit are tracked as usual: new groups are not shown at all, and
-generations of other groups are refused if they grow. The latter also applies to groups that only descriptions show.
+generations of other groups are refused if they grow. This refusal also applies to groups that are known only from
+descriptions.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ AWAITED_BYTES = 450
 """Bytes of a partition whose first commit is awaited."""
 
 REFUSED_MAX = 20_000
-"""Maximum refused groups that are kept: later records alone do not describe a consumer, share or streams group."""
+"""Maximum refused groups that are kept, since later records alone do not describe a consumer, share or streams
+group."""
 
 
 def state_bytes(value: GroupSnapshot) -> int:
@@ -57,7 +59,7 @@ def state_bytes(value: GroupSnapshot) -> int:
 def described_bytes(value: DescribedGroup) -> int:
     """Return the approximate memory (bytes) that one description takes in its group's state.
 
-    Each member has its own strings, and with epochs also its subscription and its target assignment.
+    Each member has its own strings; in descriptions with epochs, also its subscription and its target assignment.
     """
     size = len(value.group)
     for load in value.members:
@@ -80,7 +82,7 @@ class StateBudget:
     """
 
     def __init__(self, commits: Callable[[str], bool], bytes_max: int = UNBOUNDED) -> None:
-        """``commits``: whether a group (by name) has committed recently. ``bytes_max``: the budget."""
+        """``commits``: returns whether the group with a name has committed recently. ``bytes_max``: the budget."""
         self.size_bytes = 0
         self.unreported = self.refused = 0
         self._commits = commits
@@ -101,7 +103,7 @@ class StateBudget:
         self._unknown.discard(name)
 
     def admits(self, name: str, now_ms: int, *, live: bool, whole: bool) -> bool:
-        """Whether a group without a state gets one; ``live`` False: its record is older than the observer.
+        """Whether a group without a state gets one; ``live`` is False if its record is older than the observer.
 
         ``whole``: the record contains the whole state of the group. Otherwise, a group that was refused once stays
         refused until it is deleted (`forgive`), since its later records would show only a part of it.
@@ -125,11 +127,11 @@ class StateBudget:
         return True
 
     def forgive(self, name: str) -> None:
-        """Record that a group was deleted: its next records begin a new one."""
+        """Note that a group was deleted, so that its next records begin a new group."""
         self._refused.pop(hash(name), None)
 
     def reports(self, name: str, now_ms: int) -> bool:
-        """Whether the group's rebalances are reported; if not, this one is counted, and the group is named."""
+        """Whether the group's rebalances are reported; if they are not, count this rebalance and name the group."""
         suspect = name in self._unknown or self._full
         if not suspect or self.size_bytes < self._bytes_max or self._commits(name):
             self._unknown.discard(name)

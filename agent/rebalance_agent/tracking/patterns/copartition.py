@@ -24,9 +24,9 @@ _TOPICS = re.compile(r"[A-Za-z0-9._-]+(\s*,\s*[A-Za-z0-9._-]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One declaration: ``groups`` (matches whole names) read ``topics`` co-partitioned.
+    """One declaration: groups whose whole name matches ``groups`` read ``topics`` co-partitioned.
 
-    Without topics, it applies to all subscribed topics with equal partition counts.
+    A declaration without topics applies to all subscribed topics with equal partition counts.
     """
 
     groups: re.Pattern[str]
@@ -71,9 +71,9 @@ def copartition_breaks(declaration: Declaration, counts: Mapping[str, int], memb
     """Count the partition numbers of co-partitioned topics whose owners differ between the topics.
 
     ``counts``: partition count of each subscribed topic. Topics form a set if they are declared together or, without
-    declared topics, if their counts are equal. A number counts once per set, however many topics differ, and also if it
-    is owned in one topic and not in another. If declared topics have different counts, all numbers up to the highest
-    count are broken.
+    declared topics, if their counts are equal. A number counts once per set, however many topics differ. It also counts
+    if it is owned in one topic and not in another. If declared topics have different counts, all numbers up to the
+    highest count are broken.
     """
     owners: dict[tuple[str, int], list[str]] = {}
     for member in members:

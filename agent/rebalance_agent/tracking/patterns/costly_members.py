@@ -1,4 +1,4 @@
-"""The members that delayed other members most, kept for longer than the rebalances in which they did.
+"""The members that delayed other members most, kept for longer than the rebalances in which they did so.
 
 - `AwaitedMembers`: the members for which the others waited. A member that is removed because it is slow rejoins at
   once, which causes a rebalance with a different slowest member. So the slowest member of only the last rebalance would
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 AWAITED_MAX = 5
-"""Members kept per group: the slowest of the last rebalance, and those with the longest waits before it."""
+"""Members kept per group: the slowest member of the last rebalance, and the members with the longest earlier waits."""
 
 
 class AwaitedMember(NamedTuple):
-    """A member for which the others certainly waited ``seconds`` in the last rebalance whose slowest member it was.
+    """A member for which others certainly waited ``seconds`` in the last rebalance in which it was the slowest member.
 
     ``at_ms``: when that rebalance completed (epoch ms, the coordinator's clock).
     """
@@ -58,7 +58,7 @@ class AwaitedMembers:
 
     @property
     def shown(self) -> tuple[AwaitedMember, ...]:
-        """The members, the one of the last rebalance first."""
+        """The members; the slowest member of the last rebalance comes first."""
         return tuple(self._by_rebalance.values())
 
     def add(self, closing: GenerationEvent) -> None:
@@ -83,14 +83,14 @@ class AwaitedMembers:
 
 
 DEPARTED_MAX = 5
-"""Maximum members named per group: failed members before others, then those that departed most often."""
+"""Maximum members named per group: first failed members, then the members that departed most often."""
 
 KEPT_MAX = 16
 """Maximum members per group whose departures are counted; those that departed longest ago are dropped first."""
 
 
 class DepartedMember(NamedTuple):
-    """A member that departed ``times`` times, at most `WINDOW_MS` apart; the last time ``how``, at ``at_ms``.
+    """A member that departed ``times`` times, at most `WINDOW_MS` apart, and how and when it last departed.
 
     ``at_ms``: epoch ms, the coordinator's clock.
     """
@@ -123,7 +123,7 @@ class DepartedMembers:
     def add(self, gone: Iterable[tuple[int, Member, Departure]]) -> None:
         """Add departed members: the time of the first generation without them, the member, and how it departed.
 
-        Adding a generation again replaces how its members departed, since a new report may have shown it.
+        Adding a generation again replaces how its members departed, since a new report may have shown this.
         """
         latest: dict[tuple[str, str], dict[int, Departure]] = {}
         for at_ms, member, how in gone:

@@ -13,7 +13,8 @@ from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 __all__ = ["IMAGES_MAX", "LENGTH_MAX_MS", "QUIET_MS", "CurrentRollout"]
 
 QUIET_MS = 5 * 60_000
-"""Time (ms) without a replacement after which a rollout ends. A deploy that pauses for longer counts as two."""
+"""Time (ms) without a replacement after which a rollout ends. A deploy that pauses for longer counts as two
+rollouts."""
 
 LENGTH_MAX_MS = 4 * 3_600_000
 """Longest rollout (ms): longer than any deploy of one group takes."""

@@ -1,4 +1,4 @@
-"""Groups that lost all their members: since when they are Empty, and for how long partitions had no owner. Pure.
+"""Groups that lost all their members: since when they have been Empty, and how long partitions had no owner. Pure.
 
 Groups that never had a member do not count: the coordinator writes such a record when the first member joins.
 """
@@ -42,7 +42,7 @@ class EmptyGroup:
 
 
 class EmptyTime:
-    """The time since when one group is Empty; kept when the group's type changes."""
+    """Since when one group has been Empty; this time is kept when the group's type changes."""
 
     def __init__(self) -> None:
         """Start without members and without a known past."""
@@ -77,7 +77,7 @@ class EmptyTime:
 
 
 class UnownedPartitions(NamedTuple):
-    """Partitions without an owner now, and why."""
+    """The number of partitions without an owner now, and the reason."""
 
     reason: UnownedReason
     partitions: int
@@ -85,7 +85,7 @@ class UnownedPartitions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnownedTime:
-    """Partition-seconds without an owner, by reason, up to ``until_ms``; ``now``: partitions without one since then.
+    """Partition-seconds without an owner until ``until_ms``, by reason; ``now``: partitions unowned since then.
 
     Times are by the observer's clock (epoch ms); steps backwards count nothing.
     """

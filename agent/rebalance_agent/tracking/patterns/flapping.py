@@ -25,13 +25,13 @@ RETURNS = 3
 """Returns, beyond those of most other members, that make a member flap: one is a restart, two may be a rollback."""
 
 RETURNS_MAX = 6
-"""Returns that make a member flap whatever the others do: more than the deploys of a group within the window."""
+"""Returns that make a member flap regardless of other members: more than a group has deploys within the window."""
 
 WINDOW_MS = 15 * 60_000
-"""Window (ms) of the returns: long enough for three returns of a crash loop, whose waits grow up to five minutes."""
+"""Window (ms) of the returns: long enough for three returns of a crash loop, whose waits grow to five minutes."""
 
 NAMES_MAX = 4_096
-"""Maximum names of departed or returned members per group; those unchanged for longest are dropped first."""
+"""Maximum names of departed or returned members per group; names unchanged for longest are dropped first."""
 
 AnyMember = Member | MemberSnapshot
 
@@ -141,7 +141,7 @@ class Flapping:
             history.due_ms -= by_ms
 
     def _flaps(self, history: _MemberHistory, member: AnyMember, members: Sequence[AnyMember], at_ms: int) -> bool:
-        """Whether the member of ``history``, which just returned, has returned more often than deploys explain."""
+        """Whether the member of ``history``, which has just returned, has returned more often than deploys explain."""
         if not RETURNS <= history.returns < RETURNS_MAX:
             return history.returns >= RETURNS_MAX
         others = sorted(self._returns_since(at_ms - WINDOW_MS, other) for other in members if other is not member)

@@ -1,7 +1,7 @@
-"""Stalls of whole groups: periods in which a share of the partitions was certainly stalled, by their length. Pure.
+"""Counts stalls of whole groups: periods in which a share of the partitions was certainly stalled. Pure.
 
-As soon as a group's stall reaches a limit, its whole length is added to that limit's counter. So an increase of the
-counter shows such a stall, even if it ended before the next scrape, and short stalls never add up.
+As soon as a group's stall reaches a limit, the whole length of the stall is added to the counter of this limit. So an
+increase of the counter shows such a stall, even if it ended before the next scrape, and short stalls never add up.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ZERO: Mapping[Limit, float] = MappingProxyType(dict.fromkeys(Limit, 0.0))
 
 @dataclass(frozen=True, slots=True)
 class StallLimits:
-    """A group is stalled while ``share`` of its partitions are certainly stalled; the limits are durations."""
+    """A group is stalled while at least ``share`` of its partitions is certainly stalled; the limits are durations."""
 
     share: float = 0.5
     warning_seconds: float = 30.0
@@ -48,14 +48,14 @@ class StallLimits:
         return max(1, math.ceil(self.share * partitions))
 
     def reached(self, seconds: float) -> Mapping[Limit, float]:
-        """Return what a stall of this length adds to each limit: its whole length or nothing."""
+        """Return the seconds that a stall of this length adds to each limit: its whole length or zero."""
         limits = {Limit.WARNING: self.warning_seconds, Limit.CRITICAL: self.critical_seconds}
         return {limit: seconds if seconds >= seconds_min else 0.0 for limit, seconds_min in limits.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class GroupStallLimits:
-    """The limits of single groups; the first entry whose pattern matches the whole name applies."""
+    """The limits of individual groups; the first entry whose pattern matches the whole name applies."""
 
     entries: tuple[tuple[re.Pattern[str], StallLimits], ...] = ()
 
@@ -89,7 +89,7 @@ def _entry(entry: str) -> tuple[re.Pattern[str], StallLimits]:
 
 @dataclass(frozen=True, slots=True)
 class StalledTime:
-    """Seconds of a group's stalls that reached each limit; ``since_ms``: since when the running stall is certain.
+    """Seconds of a group's stalls that reached each limit; ``since_ms``: since when the running stall has been certain.
 
     Times are by the observer's clock (epoch ms).
     """

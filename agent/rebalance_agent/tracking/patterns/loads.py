@@ -32,8 +32,8 @@ _UNITS = 1_000
 class GroupLoads:
     """The loads of the partitions that a group's members own.
 
-    ``lag``: records between committed offset and end offset. ``rate``: records per second that producers append. None
-    if unknown: nothing was ever committed, or the end offset was read only once.
+    ``lag``: records between committed offset and end offset. ``rate``: records per second that producers append. A
+    value is None if it is unknown, because no offset was ever committed or the end offset was read only once.
     """
 
     lag: Mapping[Partition, float] | None = None
@@ -78,7 +78,8 @@ class LoadHistory:
 def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
     """Return the highest member load divided by its lower bound (see `min_highest_load`); at least 1.
 
-    Partitions without an entry, and members whose partitions are unknown, have no load. Without any load it is 1.
+    Partitions without an entry, and members whose partitions are unknown, have no load. Without any load, the result is
+    1.
     """
     highest = max((_load(loads, member) for member in members), default=0.0)
     if highest <= 0:

@@ -11,7 +11,8 @@ from rebalance_agent.model.generation_diff import Partition
 __all__ = ["SMOOTHED_SECONDS", "ProduceRates"]
 
 SMOOTHED_SECONDS = 60.0
-"""Time constant (seconds) of the mean rate: a burst hardly changes it, a change of load does after a minute or two."""
+"""Time constant (seconds) of the mean rate: a burst hardly changes the rate, and a lasting change of load does so after
+a minute or two."""
 
 
 @dataclass(slots=True)

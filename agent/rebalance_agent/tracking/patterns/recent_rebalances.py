@@ -5,10 +5,10 @@ from __future__ import annotations
 __all__ = ["RECENT_MAX", "RECENT_MS", "with_rebalance"]
 
 RECENT_MS = 15 * 60_000
-"""How long before the last rebalance times are kept (ms): the window of the alert on storms."""
+"""How long (ms) before the last rebalance times are kept: the window of the alert on rebalance storms."""
 
 RECENT_MAX = 64
-"""Maximum times kept per group, the newest. A large group's storm with more rebalances is not recognised."""
+"""Maximum times kept per group, the newest. A storm of more rebalances than this is not recognised in a large group."""
 
 
 def with_rebalance(times_ms: tuple[int, ...], at_ms: int) -> tuple[int, ...]:

@@ -25,19 +25,19 @@ __all__ = ["PAIR_MS", "AnyMember", "Paired", "Replacement", "Replacements", "Rep
 
 PAIR_MS = 5 * 60_000
 """Longest time (ms) between the departure and the join of a pair: a replaced pod is back within a minute or two, or its
-successor joined before."""
+successor joined before it departed."""
 
 AnyMember = Member | MemberSnapshot
 
 ReportedBy = Callable[[str], ReportedMember]
-"""Function from a member id to the member's last report; also for members that departed a while ago."""
+"""Returns the last report of the member with an id, even if the member departed a while ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """A departed member and its successor, by member id, with their workloads.
 
-    ``first`` and ``last``: the rebalances in which one departed and the other joined; they may be the same.
+    ``first`` and ``last``: the two rebalances in which one member departed and the other joined; they may be the same.
     """
 
     gone: str
@@ -53,8 +53,8 @@ class Replacement:
 class Paired:
     """The result of pairing the changes of one episode. ``departed``: ids of departed members.
 
-    ``others``: whether a member joined or returned without replacing another. ``missed_ms``: when a member departed
-    that has had no successor by the time limit, if that limit passed with this episode; otherwise None.
+    ``others``: whether a member joined or returned without replacing another. ``missed_ms``: if the time limit for a
+    successor of some member passed with this episode, the time when that member departed; otherwise None.
     """
 
     replacements: tuple[Replacement, ...]

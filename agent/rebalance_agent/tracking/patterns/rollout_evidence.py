@@ -2,14 +2,14 @@
 
 Two questions, each with a function:
 
-1. `proof_of`: is a joined member the successor of a departed one? It is if both run the same workload in different
-   versions (another image, or the name of a pod of another ReplicaSet), or if it has the name of the departed one and
-   another member id. A common prefix of client ids proves nothing: members that were killed and members that
+1. `proof_of`: is a joined member the successor of a departed one? It is if both members run the same workload in
+   different versions (another image, or the name of a pod of another ReplicaSet), or if it has the name of the departed
+   member and another member id. A common prefix of client ids proves nothing: members that were killed and members that
    autoscaling added have it, too.
-2. `is_rollout`: are these replacements a deploy? New versions are, once most of the group or `NEW_VERSIONS_ENOUGH`
-members have them. Restarts under the same names could be crashes. They count if most of the members restarted, each
-once, one after the other, in the order of their names; or if all of at least `ANY_ORDER_MIN` members did, in any order.
-Random restarts look like this in fewer than one of ten cases (computed by a test).
+2. `is_rollout`: are these replacements a deploy? New versions are a deploy once most of the group or
+`NEW_VERSIONS_ENOUGH` members have them. Restarts under the same names could be crashes. They count if most of the
+members restarted, each once, one after the other, in the order of their names; or if all of at least `ANY_ORDER_MIN`
+members did, in any order. Random restarts look like this in fewer than one of ten cases (computed by a test).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VisibleMember:
-    """The attributes by which a member can be identified.
+    """The attributes that identify a member.
 
     ``names``: names that no other member of the group had at that time: instance id, pod, client id. ``versions``: what
     is versioned (the image of a workload, the template of a Deployment's pods) -> its version. ``process``: random id
@@ -104,8 +104,8 @@ def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
 def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
     """Return whether the replacements of a group of ``members`` are a rollout.
 
-    ``replaced``: in the order of completion. Restarts among them must be an unbroken series, in which no other member
-    joined or departed.
+    ``replaced``: the replaced members, in the order of completion. Restarts among them must be an unbroken series, in
+    which no other member joined or departed.
     """
     majority = members // 2 + 1
     new_versions = sum(replacement.proof is Proof.NEW_VERSION for replacement in replaced)

@@ -78,12 +78,12 @@ class RolloutProgress:
         self.pass_time(now_ms)
 
     def fail(self, at_ms: int, now_ms: int) -> None:
-        """Process the departure of a successor at ``at_ms`` (coordinator's clock), which counts in the same way."""
+        """Process a successor's departure at ``at_ms`` (coordinator's clock); it counts under the same condition."""
         self._failed = _Failure(at_ms, now_ms + FAILING_MS)
         self.pass_time(now_ms)
 
     def recover(self, now_ms: int) -> None:
-        """Process that a later version has replaced all departed successors: they did not fail."""
+        """Note that a later version has replaced all departed successors, so these successors did not fail."""
         self._failed = _NEVER
         self.pass_time(now_ms)
 

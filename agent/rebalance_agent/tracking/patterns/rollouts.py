@@ -4,10 +4,10 @@ The rules are based on settled episodes; times are by the coordinator's clock:
 
 1. Departed and joined members are paired as replacements; see `replacements.Replacements`.
 2. Replacements that follow each other within `QUIET_MS` add up, until `rollout_evidence.is_rollout` holds. The count of
-restarts begins again when another member joins, departs or fails, or when a successor departs. 3. A rollout spans the
-rebalances from the first to the last one of its replacements, with their costs. 4. It ends when no member was replaced
-for `QUIET_MS`, or after `LENGTH_MAX_MS`. 5. `rollout_progress` shows whether it goes well. Only then does it silence
-alerts.
+   restarts begins again when another member joins, departs or fails, or when a successor departs.
+3. A rollout spans the rebalances from the first to the last one of its replacements, with their costs.
+4. It ends when no member was replaced for `QUIET_MS`, or after `LENGTH_MAX_MS`.
+5. `rollout_progress` shows whether the rollout goes well. Only such a rollout silences alerts.
 
 A member in a crash loop is replaced once: the departure of a recent successor does not count, unless another version
 replaces it, as in a second deploy.

@@ -17,7 +17,7 @@ UNPAIRED_MAX = 4_096
 
 @dataclass(frozen=True, slots=True)
 class SettledRebalance:
-    """A summary of a settled episode. Times are by the coordinator's clock; ``members``: their number before it."""
+    """A summary of a settled episode. Times are by the coordinator's clock; ``members``: the count before it."""
 
     at_ms: int
     started_ms: int
@@ -73,7 +73,7 @@ class UnpairedMembers:
         return next((change.rebalance.at_ms for change in self._changes.values()), None)
 
     def counterpart(self, other: MemberChange) -> MemberChange | None:
-        """Remove and return the counterpart of ``other``, preferably one with its name; None if there is none."""
+        """Remove and return the counterpart of ``other``, preferably a member with its name; None if there is none."""
         named = (self._by_name.get(name) for name in other.seen.names)
         match = next((change for change in named if change), None) or self._other_version(other)
         if match is not None:

@@ -1,6 +1,6 @@
 """One rebalance of a group of any type, from its generations to its events.
 
-- ``episodes``: a group's open, closed, settled and revisable episodes.
+- ``episodes``: keeps a group's open, closed, settled and revisable episodes.
 - ``settle``: turns a closed episode into events. It uses ``moments`` (with ``moment``), ``stall``, ``slowness``,
   ``triggers``, ``phases`` and ``quality``.
 - ``open_stall``: a stall that continues after its episode. ``counters``: the group's totals.

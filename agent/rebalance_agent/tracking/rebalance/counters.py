@@ -1,4 +1,4 @@
-"""A group's totals, which never decrease: the lower bound of a running stall, and the rest once it has settled."""
+"""A group's totals, which never decrease. They include a running stall's lower bound, and the rest after settling."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CounterTotals:
         self._advanced_seconds = 0.0
 
     def advance(self, now_ms: int) -> None:
-        """Count the partition-seconds, all and stalled, since the last call."""
+        """Count all partition-seconds and the stalled partition-seconds since the last call."""
         seconds = max(0, now_ms - self.counted_until_ms) / 1000
         if not seconds:
             return
@@ -68,7 +68,7 @@ class CounterTotals:
         self._judge_group_stall()
 
     def take_advance(self) -> Advance:
-        """Return and reset the amounts counted in advance; the rebalance ends now, and so does its group stall."""
+        """Return and reset the amounts counted in advance; the rebalance and its group stall end now."""
         self._end_group_stall()
         now, before = self.group_stalls.seconds, self._taken_stalls
         advanced = Advance(self._advanced_seconds, {limit: now[limit] - before[limit] for limit in Limit})
@@ -108,12 +108,12 @@ class CounterTotals:
     def add_group_stalls(self, spans: Iterable[float], counted: Mapping[Limit, float]) -> Mapping[Limit, float]:
         """Count the group stalls of a settled episode (seconds); return the amounts counted so far.
 
-        ``counted``: the part of them that was counted before.
+        ``counted``: the part of these stalls that was counted before.
         """
         before = self.group_stalls.seconds
         self.group_stalls = self.group_stalls.add(spans, counted)
         more = {limit: self.group_stalls.seconds[limit] - before[limit] for limit in Limit}
-        # These belong to a rebalance that is over, not to the running one.
+        # These amounts belong to a rebalance that is over, not to the running rebalance.
         self._taken_stalls = {limit: self._taken_stalls[limit] + more[limit] for limit in Limit}
         return {limit: counted.get(limit, 0.0) + more[limit] for limit in Limit}
 

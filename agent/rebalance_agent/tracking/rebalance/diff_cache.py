@@ -1,4 +1,4 @@
-"""A small cache of differences between generations, since several modules need the same one in turn."""
+"""A small cache of differences between generations, since several modules need the same difference in turn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAIRS_MAX = 4
 
 
 def difference(before: Generation | None, after: Generation) -> GenerationDiff:
-    """Return `diff_generations` of the two, cached; ``before`` is None if there was no generation before."""
+    """Return the cached `diff_generations` of two generations; ``before`` is None for the first generation."""
     return _difference(Identified(after.value, before.value if before else None))
 
 

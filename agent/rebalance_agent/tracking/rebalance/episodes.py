@@ -26,7 +26,7 @@ FOLLOWUP_WAIT_MAX_MS = 300_000
 """Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
 
 PENDING_MAX = 8
-"""Maximum closed episodes per group that wait to settle; beyond it the oldest settles early."""
+"""Maximum closed episodes per group that wait to settle; beyond it, the oldest episode settles early."""
 
 NAMES_WAIT_MAX_MS = 15_000
 """Additional wait (ms) of a closed episode for topic names, which are requested at once: brokers may be restarting."""
@@ -57,7 +57,7 @@ class _Closed:
 
 @dataclass(slots=True)
 class _Settled:
-    """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
+    """``carried``: the open stalls of the previous episode. ``unnamed``: topic ids without names when last published.
 
     ``counted``, ``expelled``: its stalls and members that are already in the totals. ``awaits``: commits are missing.
     """
@@ -117,7 +117,7 @@ class Episodes:
 
     @property
     def showing(self) -> tuple[object, ...]:
-        """The parts that views show. They change with events, and sometimes with time."""
+        """The parts that views show. These parts change with events, and sometimes with time."""
         patterns = self.rollouts.shown, self.rollouts.going_well, self.flapping.shown, self.awaited.shown
         return self.shown, *patterns, self.departed.shown, self._totals.group_stalls
 
@@ -162,7 +162,7 @@ class Episodes:
             self.report(now_ms)
 
     def report(self, now_ms: int, member_id: str | None = None) -> None:
-        """Schedule a revision after a new report, unless the member is unknown; it waits for other members' reports."""
+        """Schedule a revision after a new report, unless the member is unknown; it waits for further reports."""
         known = member_id is None or any(each.episode.has(member_id) for each in self._settled)
         if known and self._settled and self._revise_due_ms is None:
             self._revise_due_ms = now_ms + self._context.settle_ms
@@ -264,7 +264,7 @@ class Episodes:
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _look_for_commits(self, now_ms: int) -> Iterator[Event]:
-        """Publish settled episodes again if commits have ended their stalls since."""
+        """Publish settled episodes again if commits have ended their stalls in the meantime."""
         self._look_due_ms = None
         for settled in self._settled:
             if settled.awaits:

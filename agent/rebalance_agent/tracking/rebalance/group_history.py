@@ -1,8 +1,8 @@
 """The data that a group keeps when its type changes: reports, totals, episodes, loads and last view.
 
-A group may change its type while it runs (KIP-848): the coordinator deletes it as one type and writes it as the other,
-in one batch of records. For users it is still the same group, so the state of the new type gets the history of the old
-one.
+A group may change its type while it runs (KIP-848): the coordinator deletes the group as one type and writes it as the
+other type, in one batch of records. For users it is still the same group, so the state of the new type gets the history
+of the old state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GroupHistory:
     """The part of a group's state that does not depend on its type. Times are by the observer's clock.
 
     ``version`` increases with every change of the view. ``offset``: the offset of the last record, which was read at
-    ``read_ms``. ``unreported``: the number of records since then whose rebalances were not reported (`StateBudget`).
+    ``read_ms``. ``unreported``: the number of later records whose rebalances were not reported (`StateBudget`).
     ``view``: the last view that was built; ``view_measured``: whether its quality was measured for its own assignment.
     """
 

@@ -42,9 +42,9 @@ class Moment:
 
 
 def interim_resumed(handover: PartitionHandover, following: PartitionHandover) -> Moment:
-    """Return when the owner that got a partition by ``handover`` and lost it by ``following`` could consume it.
+    """Return when the owner that got a partition in ``handover`` and lost it in ``following`` could consume it.
 
-    If it did not commit the partition, it may have learned of the assignment at any time until then, or never.
+    If it did not commit the partition, it may have learned of the assignment at any time before the loss, or never.
     """
     given_ms, consumed_ms = handover.given_ms or 0, handover.consumed_ms
     return Moment(given_ms, max(given_ms, (following.released_ms or 0) if consumed_ms is None else consumed_ms))
@@ -57,7 +57,7 @@ def interim_stopped(handover: PartitionHandover, following: PartitionHandover) -
 
 
 def interruption(stopped: TimeBounds, resumed: TimeBounds, given_ms: int, joined_ms: int) -> tuple[Moment, Moment]:
-    """Return when a member stopped and resumed consuming a partition, by its reports of the same generation.
+    """Return when a member stopped and resumed consuming a partition, from its reports of one generation.
 
     This was between ``given_ms``, when the generation assigned the partition, and ``joined_ms``, when the member had
     rejoined. A gateway cannot tell whether the client had the partition at all in between: it may have joined twice for
@@ -73,7 +73,8 @@ def interruption(stopped: TimeBounds, resumed: TimeBounds, given_ms: int, joined
 def first_shown(generation: Generation, handover: PartitionHandover) -> Moment:
     """Return when a record first showed a new partition, as a member's target or as its assignment.
 
-    If newer epochs replaced some before all members reached them, any of their targets may have been the first.
+    If newer epochs replaced epochs that not all members had reached, the target of any of these epochs may have been
+    the first.
     """
     first_ms = last_ms = generation.timestamp_ms
     if generation.targeted_ms is not None and generation.joined_ms is not None:

@@ -1,4 +1,4 @@
-"""Bounds the times when each partition of a rebalance stopped and resumed, by reports, records and commits.
+"""Bounds the times when each partition of a rebalance stopped and resumed, from reports, records and commits.
 
 Without reports, commits show how long at least the old owner worked, and by when the new owner's callback had returned.
 """
@@ -152,7 +152,7 @@ class StepMoments:
         return Moment(min(worked_ms, self.joined_ms), self.joined_ms)
 
     def _recorded_stop(self, owner: Member, handover: PartitionHandover) -> Moment:
-        """Return when the owner stopped, by records and commits."""
+        """Return when the owner stopped, according to records and commits."""
         generation = self._generation
         if handover.asked_ms is not None and handover.released_ms is not None:
             return Moment(handover.asked_ms, handover.released_ms)
@@ -173,7 +173,7 @@ class StepMoments:
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
-        # It consumes until it gets its new assignment. The upper bound is `joined_ms`, when it has rejoined.
+        # The owner consumes until it gets its new assignment. The upper bound is `joined_ms`, when it has rejoined.
         return Moment(generation.timestamp_ms, FOREVER_MS)
 
     def _revoked_to_rejoin(self, owner: Member) -> Moment:
@@ -204,7 +204,7 @@ class StepMoments:
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner certainly worked, by its commits and the records that it read."""
+        """Return until when the owner certainly worked, from its commits and the records that it read."""
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
         worked_ms = self._surely_worked_ms(last_seen.worked_ms)
         read_ms = last_seen.read.worked_ms if last_seen.read else None
@@ -240,7 +240,7 @@ class StepMoments:
             return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
         if handover.released_ms is None:
             return first_shown(self._generation, handover)
-        # It was revoked in an earlier episode, for an absent static member, or in this one, by an owner in between.
+        # An earlier episode (with an absent static member) or an owner in between revoked the partition.
         since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
         return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
 
@@ -255,7 +255,7 @@ class StepMoments:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         first_ms = first.shown_ms(partition, self._given.since(given_ms, owner, partition))
-        if end is None or first_ms < end.earliest_ms:  # the report is of a later assignment of the generation
+        if end is None or first_ms < end.earliest_ms:  # the report is about a later assignment of the generation
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
         return Moment(earliest_ms, max(earliest_ms, min(end.latest_ms, first_ms)))

@@ -18,7 +18,7 @@ LEAVING_MS = 2_000
 
 
 class Assigned(NamedTuple):
-    """The member and the generation (its number, and when it completed) that a partition was assigned to."""
+    """The member that got a partition, and the generation that assigned it (its number, and when it completed)."""
 
     member_id: str
     number: int
@@ -33,7 +33,7 @@ class OpenStall:
     owner is in contact with its coordinator for ``timeout_ms`` (-1: unknown) after ``given_ms``, when it was assigned
     the partition: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) leaves.
 
-    ``owner``: None if the partition has none.
+    ``owner``: None if the partition has no owner.
     """
 
     since_ms: int
@@ -50,7 +50,7 @@ class OpenStall:
     def over(
         self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]
     ) -> bool:
-        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``, when the owner still had it.
+        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``, when it still had the owner.
 
         ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all periods
         known now in which the coordinator may not have answered the owner, ordered by their start.

@@ -26,9 +26,9 @@ def phases_of(before: Generation | None, generation: Generation, reports: Member
 
 
 def start_of(before: Generation | None, generation: Generation, reports: MemberReports) -> TimeBounds | None:
-    """Return bounds for when the coordinator asked members to rejoin: by polls, and before the first revocation.
+    """Return bounds for when the coordinator asked members to rejoin, from polls and the first revocation.
 
-    Without polls, it is the first revocation.
+    Without polls, the bounds are those of the first revocation.
     """
     window = generation.start
     if generation.returned or before is None or not reports:

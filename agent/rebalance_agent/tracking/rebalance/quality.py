@@ -1,4 +1,4 @@
-"""The quality of a recorded assignment, whichever client computed it, measured with this package's assignors."""
+"""Measures the quality of a recorded assignment, whichever client computed it, with this package's assignors."""
 
 from __future__ import annotations
 

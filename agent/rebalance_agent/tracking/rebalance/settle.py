@@ -53,7 +53,7 @@ class Settlement:
         return replace(self, events=(*self.events[:-1], closing))
 
     def longest(self, phase: str) -> float | None:
-        """Return the longest duration of this phase (a property of events); usually that of the first generation."""
+        """Return the longest duration of this phase (a property of events), usually the first generation's."""
         return max((seconds for event in self.events if (seconds := getattr(event, phase)) is not None), default=None)
 
 
@@ -220,14 +220,14 @@ def _event(
 
 
 def _member_of(episode: Episode, member_id: str | None, reports: MemberReports) -> Member | None:
-    """Return a member of the episode or of the generation before; a removed member is only in the latter."""
+    """Return a member of the episode or of the generation before it, which alone contains a removed member."""
     generations = (episode.before, *episode.generations)
     members = (member for generation in generations if generation for member in generation.members)
     return next((reports.seats.served(member) for member in members if member.member_id == member_id), None)
 
 
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
-    """Return the fewest possible moves: those that the balance needs, and the partitions of departed members."""
+    """Return the fewest possible moves: the moves that the balance needs, and the partitions of departed members."""
     if not episode.known:
         return None
     if quality.moved_min is None or episode.before is None:

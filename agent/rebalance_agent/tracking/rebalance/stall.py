@@ -1,4 +1,4 @@
-"""Measures the stall of an episode: how long its partitions were not consumed. Exact if members report, else bounded.
+"""Measures an episode's stall: how long its partitions were not consumed. It is exact if members report, else bounded.
 
 A partition is stalled from the moment when its owner stopped consuming it until the new owner's assigned callback
 returned. Under an eager protocol all partitions stop; under a cooperative one, those that move or lost their owner.
@@ -44,7 +44,7 @@ class MeasuredStall:
 
 @dataclass(frozen=True, slots=True)
 class _PartitionStall:
-    """Bounds of one partition's stall (ms); ``upper_ms`` is None if nothing shows when it began, or that it ended.
+    """Bounds of one partition's stall (ms); ``upper_ms`` is None if its beginning or its end is unknown.
 
     ``since_ms``: when it had certainly begun; from then on it certainly lasted ``lower_ms``.
     """
@@ -156,8 +156,8 @@ def _changes(stalls: Mapping[_PartitionStall, int]) -> Counter[int]:
 class _Followed:
     """The result of a step for ``count`` equal partitions: their ``stalls`` in it, and their state after it.
 
-    ``idle``: when they stopped, if they have no owner after the step; ``still_open``: their stall, if it continues.
-    ``carried``: the stall that continued from before.
+    ``idle``: when the partitions stopped, if they have no owner after the step. ``still_open``: their stall, if it
+    continues. ``carried``: the stall that continued from before.
     """
 
     stalls: tuple[_PartitionStall, ...]
@@ -215,7 +215,7 @@ def _follow(
 ) -> _Followed:
     """Return the effect of the step on a partition; ``members``: its owners before and after.
 
-    ``stopped``: when it stopped, if it had no owner before; ``carried``: its stall that may have continued until then.
+    ``stopped``: when it stopped, if it had no owner before; ``carried``: an earlier stall that may have continued.
     """
     old, new = members
     stalls = [_between(*interruption) for interruption in step.interruptions(partition, old)] if old else []
@@ -268,7 +268,7 @@ def _stopped(
 
 
 def _kept_consuming(step: StepMoments, before: Generation | None, after: Generation, had: Owners) -> set[Partition]:
-    """Return the partitions that did not stop because a member kept them and did not lose them before it joined.
+    """Return the partitions that did not stop, since a member kept them and did not lose them before it joined.
 
     ``had``: the owners before, preferably those that stayed.
     """

@@ -1,4 +1,4 @@
-"""The causes of a rebalance, from the difference of two generations and the members' reports."""
+"""Finds the causes of a rebalance, from the difference between two generations and the members' reports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def in_precedence(causes: Iterable[Trigger]) -> tuple[Trigger, ...]:
 
 
 def episode_causes(episode: Episode, reports: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
-    """Return the causes of a whole episode: those of its generations, without the rejoin of a follow-up."""
+    """Return the causes of a whole episode: its generations' causes, without the rejoin of a follow-up."""
     if not episode.known:
         return (Trigger.UNKNOWN,)
     causes = {cause for before, after in episode.steps() for cause in generation_causes(before, after, reports, topics)}
@@ -90,8 +90,8 @@ def one_departed(before: Generation | None, after: Generation) -> bool:
 def staying_may_have_begun(before: Generation | None, after: Generation) -> bool:
     """Whether a remaining member may have started the rebalance, for example by subscribing to other topics.
 
-    It may also have done so if no member joined or departed, if it had to revoke partitions and rejoin, or if it
-    revoked for a rebalance of a former coordinator that the new one does not know.
+    It may also have started the rebalance if no member joined or departed, if it had to revoke partitions and rejoin,
+    or if it revoked for a rebalance of a former coordinator that the new one does not know.
     """
     if before is None or before.topics != after.topics or announces_followup(before):
         return True
@@ -117,7 +117,7 @@ def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, t
 
 
 def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
-    """Return the lowest possible partition count of each topic, by the partitions that members are assigned or own.
+    """Return the lowest possible partition count of each topic, from the partitions that members are assigned or own.
 
     Records show the same to every observer, while the partition counts of a generation depend on when they were
     requested.

@@ -13,7 +13,7 @@ from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 __all__ = ["COMMITS_WAIT_MAX_MS", "LOOK_AGAIN_MS", "AwaitedCommits"]
 
 COMMITS_WAIT_MAX_MS = 10_000
-"""Additional wait (ms) of a closed episode for the first commits of members that got partitions: twice Kafka's
+"""How much longer (ms) a closed episode waits for the first commits of members that got partitions: twice Kafka's
 default of ``auto.commit.interval.ms``."""
 
 LOOK_AGAIN_MS = 10_000
@@ -25,7 +25,7 @@ class AwaitedCommits:
     """Waits for the first commits after rebalances of one group, unless its members do not commit."""
 
     def __init__(self, reports: Callable[[str], bool]) -> None:
-        """``reports``: whether a member (by id) reports when it resumes."""
+        """``reports``: returns whether the member with an id reports when it resumes."""
         self._reports = reports
         self._come = True
 
@@ -45,9 +45,9 @@ class AwaitedCommits:
 
 
 def _awaits_commits(episode: Episode, reports: Callable[[str], bool]) -> bool:
-    """Whether a member that does not report (``reports``, by id) got a partition that no commit shows as consumed yet.
+    """Whether a member that does not report (see ``reports``) got a partition that no commit shows as consumed yet.
 
-    A commit by a later owner ends its stall as well.
+    A commit by a later owner also ends the stall of the partition.
     """
     return any(
         _awaits(generation, partitions)
@@ -58,7 +58,7 @@ def _awaits_commits(episode: Episode, reports: Callable[[str], bool]) -> bool:
 
 
 def _awaits(generation: Generation, partitions: set[Partition]) -> bool:
-    """Whether a commit is awaited for ``partitions`` that a member got; those that it got last come first."""
+    """Whether a commit is awaited for any of the ``partitions`` that a member got in the generation."""
     first, since_ms = generation.first_commits, FOREVER_MS
     waiting = partitions - first.at_ms.keys() - first.later_ms.keys()
     if not waiting:

@@ -2,7 +2,7 @@
 
 The coordinator accepts a commit only from a current member, so a commit shows that the member was alive. It certainly
 consumed only until the second-to-last commit: a member that leaves commits at the end of its revoked callback. If the
-last commit repeats the previous offset, both may be from within the callback.
+last commit repeats the previous offset, the member may have sent both commits from within the callback.
 
 A commit's time is by the coordinator's clock; the member determined the offsets earlier (`SlowAnswers.taken_ms`). If
 the offset grew between two commits, the member consumed after it had determined the first one.
@@ -32,25 +32,26 @@ __all__ = [
 ]
 
 AWAITED_MAX = 200_000
-"""Partitions whose first commit is awaited, in all groups, some 80 MB: as many as the groups of a large cluster have,
-which all rebalance when its brokers restart. Beyond it the oldest are dropped."""
+"""Maximum partitions of all groups whose first commit is awaited; they take some 80 MB. The groups of a large cluster
+have about as many, and all of them rebalance when the brokers restart. Beyond it, the oldest are dropped."""
 
 AWAITED_MAX_MS = 900_000
-"""How long (ms) a first commit is awaited (at most twice as long): none comes for deleted topics, or in groups that
-store their offsets elsewhere. By then episodes can no longer be revised, and at Kafka's default of
+"""How long (ms) a first commit is awaited (at most twice as long): no commit comes for deleted topics, or in groups
+that store their offsets elsewhere. By then episodes can no longer be revised, and at Kafka's default of
 ``max.poll.interval.ms`` an owner that does not consume has been removed."""
 
 EARLIER_MAX = 8
 EARLIER_MAX_MS = 300_000
-"""Bounds of the earlier generations whose stall of a partition its first commit ends: the number of generations that
-may wait to settle, and the longest time (ms) from one to the next, by which the earlier ones have settled."""
+"""A partition's first commit also ends its stalls in earlier generations. `EARLIER_MAX` limits the number of these
+generations: as many as may wait to settle. `EARLIER_MAX_MS` limits the time (ms) from one to the next: after a longer
+time, the earlier ones have settled."""
 
 READS_ASKED = 3
-"""Partitions per member for which last read records are queried: those committed last. Some partitions get few
-records."""
+"""Partitions per member for which the last read records are queried: the partitions that were committed last. It is
+more than one, since some partitions get few records."""
 
 READS_WORTH_MS = 1_000
-"""Nothing is queried if commits alone show a member's work until at most this long (ms) before the last commit."""
+"""No query is made if commits alone show that a member worked until at most this long (ms) before its last commit."""
 
 
 class RecentCommits(NamedTuple):
@@ -61,7 +62,7 @@ class RecentCommits(NamedTuple):
 
 
 class _Awaited(NamedTuple):
-    """``earlier``: the entries of earlier generations in which the partition was not committed."""
+    """One awaited commit; ``earlier``: the entries of earlier generations in which the partition was not committed."""
 
     after_ms: int
     partition: Partition
@@ -72,8 +73,9 @@ class _Awaited(NamedTuple):
 class CommitTimes:
     """The last commits of each group's partitions, and the first ones after each assignment.
 
-    All are stored under the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
-    ``answers``: how late commits may be. ``reads``: the queries about records that departed members read last.
+    All commits are stored under the key of the commit's record (`commit_key`), so that a commit costs one look-up in
+    each mapping. ``answers``: how late commits may be. ``reads``: the queries about the last records that departed
+    members read.
     """
 
     def __init__(self) -> None:
@@ -104,9 +106,9 @@ class CommitTimes:
             first.later_ms[awaited.partition] = at_ms
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
-        """Remove keys that are no longer awaited from their groups' keys.
+        """Remove keys that are no longer awaited from the keys of their groups.
 
-        All keys of a group are read, so drop many at once.
+        Each call reads all keys of a group, so drop many keys at once.
         """
         for name in set(map(group_of_key, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._awaited]
@@ -116,7 +118,8 @@ class CommitTimes:
     def expect(self, name: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
         """Await, into ``first``, the first commit of each of the group's ``partitions`` from ``after_ms`` on.
 
-        To be called when the record that assigns them is read, after all commits that precede it in the log.
+        Call it when the record that assigns the partitions is read, after all commits that precede the record in the
+        log.
         """
         if len(name.encode()) > NAME_BYTES_MAX:
             return
@@ -143,7 +146,7 @@ class CommitTimes:
         self._drop_overdue(after_ms)
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
-        """Record that the owners had to give up these ``partitions`` of the group at ``at_ms``, at the earliest.
+        """Record that the owners had to give up these ``partitions`` of the group no earlier than ``at_ms``.
 
         If a partition's first commit is still awaited, later commits of its owner's other partitions do not show that
         it was consumed.
@@ -154,7 +157,7 @@ class CommitTimes:
                 awaited.first.released_ms.setdefault(partition, at_ms)
 
     def _drop_overdue(self, now_ms: int) -> None:
-        """Stop awaiting commits that are overdue at ``now_ms`` or beyond the limit; many at once, or rarely."""
+        """Stop awaiting commits that are overdue at ``now_ms`` or exceed the limit, either many at once or rarely."""
         excess = len(self._awaited) - AWAITED_MAX
         if excess <= 0 and abs(now_ms - self._checked_ms) < AWAITED_MAX_MS:
             return
@@ -170,7 +173,7 @@ class CommitTimes:
         self._forget_keys(dropped)
 
     def name_topics(self, name: str, topic_name: Callable[[str], str]) -> None:
-        """Await commits of the group by topic name, for topics of which only the id was known.
+        """Await the group's commits by topic name for topics of which only the id was known.
 
         ``topic_name`` returns the name for an id. Commits that came in the meantime count.
         """
@@ -216,7 +219,7 @@ class CommitTimes:
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
         """Return until when the owner of all these partitions certainly worked (epoch ms); None if no commit shows it.
 
-        Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` already has
+        Only commits in (``after_ms``, ``until_ms``] count. A partition with a commit after ``until_ms`` already has
         another owner; its earlier commits are unknown.
         """
         work_ms = max((work_ms for at_ms, _, _, work_ms in self._of(name, partitions) if at_ms <= until_ms), default=-1)
@@ -250,5 +253,5 @@ class CommitTimes:
         return RecentCommits(last_ms, last_ms - before_ms if before_ms >= after_ms else None)
 
     def _of(self, name: str, partitions: Collection[Partition]) -> Iterator[LastCommit]:
-        """Yield the last commits of those of the group's ``partitions`` that have one."""
+        """Yield the last commit of each of the group's ``partitions`` that has a commit."""
         return self._last.of_group(name.encode(), commit_keys(name, partitions))

@@ -1,7 +1,7 @@
 """Keeps the last commit of each group's partitions in little memory, as evidence of the owner's work.
 
 A cluster's groups have hundreds of thousands of partitions and commit thousands of times a second. So the values of
-neighbouring partitions are packed into one block, instead of one key for each partition.
+neighbouring partitions are packed into one block, instead of being stored under one key per partition.
 """
 
 from __future__ import annotations
@@ -15,23 +15,24 @@ __all__ = ["PARTITIONS_MAX", "Commit", "LastCommit", "LastCommits"]
 
 PARTITIONS_MAX = 100_000
 """Maximum partitions whose commits are kept, including gaps between them. They take 4 MB in topics with many
-partitions, and 30 MB if each topic has one."""
+partitions, and 30 MB if each topic has one partition."""
 
 NAME_BYTES_MAX = 249
 """Longest group name in bytes (Kafka's limit for topics). Commits of groups with longer names are not kept, since the
 name is in the key of each block."""
 
 KEY_BYTES_MAX = 2 * NAME_BYTES_MAX + 10
-"""Longest key of a commit in bytes: the names of its group and topic, their lengths, a version and a partition."""
+"""Longest key of a commit in bytes: the names of the group and the topic, the lengths of both names, a version and a
+partition number."""
 
 Commit = tuple[int, int]
-"""An offset commit of one partition: its record's timestamp (epoch ms), and the offset. It is a plain tuple, since the
-offsets topic has thousands a second."""
+"""An offset commit of one partition: the record's timestamp (epoch ms) and the offset. It is a plain tuple, since the
+offsets topic gets thousands of commits a second."""
 
 LastCommit = tuple[int, int, int, int]
-"""The commit's time and offset, the time of the commit before, and of the last commit whose offset its owner determined
-while it certainly worked (epoch ms); -1 where unknown. It is a plain tuple, since thousands of commits a second create
-one each."""
+"""The commit's time and offset, the time of the commit before, and the time of the last commit whose offset the owner
+determined while it certainly worked (epoch ms; -1 if unknown). It is a plain tuple, since each of thousands of commits
+a second creates one."""
 
 _ROW = struct.Struct("=qqqq")
 _ROW_BYTES = _ROW.size
@@ -61,7 +62,7 @@ class LastCommits:
         return commit if commit[0] >= 0 else None
 
     def of_group(self, group: bytes, keys: Iterable[bytes]) -> Iterator[LastCommit]:
-        """Yield the last commits of those of the group's ``keys`` that have one."""
+        """Yield the last commit for each of the group's ``keys`` that has a commit."""
         return filter(None, map(self.get, keys)) if group in self._of_group else iter(())
 
     def has(self, group: bytes) -> bool:
@@ -69,7 +70,7 @@ class LastCommits:
         return group in self._of_group
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
-        """Keep these commits (record key -> commit; None: deleted) unless the partition's current one is as late.
+        """Keep these commits (record key -> commit; None: deleted) unless the stored commit is at least as late.
 
         The commit of a new partition is kept while there is room.
         """
@@ -86,7 +87,8 @@ class LastCommits:
             at_ms, offset = commit
             last_ms, last_offset, before_ms, _ = _ROW.unpack_from(block, begin)
             if at_ms > last_ms:
-                # If the offset is the same, the owner may be in its callback, and may have been at the previous commit.
+                # If the offset is the same, the owner may be in its revoked callback, and may have been in it at the
+                # previous commit.
                 work_ms = last_ms if offset > last_offset else before_ms
                 _ROW.pack_into(block, begin, at_ms, offset, last_ms, work_ms)
 

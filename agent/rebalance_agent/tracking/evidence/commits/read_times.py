@@ -1,10 +1,10 @@
-"""Keeps queries for when the last records that departed members read were appended: they worked until then. Pure.
+"""Keeps queries for the times when the last records read by departed members were appended. Pure.
 
 A commit proves that its member had read the records before the committed offset, and a record cannot be read before it
 is appended. So if a topic gets records all the time, the last commit shows until when the member worked; commit times
-alone show this only up to the commit before (`CommitTimes`).
+alone show this only until the commit before (`CommitTimes`).
 
-A record's timestamp is by the clock of its producer or of its broker.
+A record's timestamp is from the clock of its producer or of its broker.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ CLOCKS_MS = 250
 in the future are used."""
 
 QUESTIONS_MAX = 2_000
-"""Maximum queries that wait for an answer, one or a few for each departed member. Beyond it the oldest are dropped,
-since their results are optional."""
+"""Maximum queries that wait for an answer; each departed member has one or a few. Beyond it, the oldest queries are
+dropped, since their results are optional."""
 
 
 class ReadQuestion(NamedTuple):
-    """Queries when the last record before ``offset`` of a partition was appended, from ``after_ms`` to ``until_ms``.
+    """Asks when the last record before ``offset`` was appended to a partition, between ``after_ms`` and ``until_ms``.
 
-    ``offset`` was committed at ``until_ms``, and its owner is known to have worked until ``after_ms`` (epoch ms).
+    ``offset`` was committed at ``until_ms``, and the partition's owner is known to have worked until ``after_ms``
+    (epoch ms).
     """
 
     partition: Partition
@@ -41,17 +42,17 @@ class ReadQuestion(NamedTuple):
 
 @dataclass(slots=True)
 class ReadTime:
-    """Until when a member certainly worked, by the records that it read (epoch ms); None until an answer shows it."""
+    """The time until which a member certainly worked (epoch ms), from records that it read; None if unknown."""
 
     worked_ms: int | None = None
 
     def see(self, appended_ms: int) -> None:
-        """Process the time when a record that it read was appended."""
+        """Process the time when a record that the member read was appended."""
         self.worked_ms = max(appended_ms - CLOCKS_MS, self.worked_ms or 0)
 
 
 class ReadTimes:
-    """The open queries, and where their answers go. Another thread may empty ``unasked`` (`popleft`)."""
+    """The open queries, and the values that their answers update. Another thread may empty ``unasked`` (`popleft`)."""
 
     def __init__(self) -> None:
         """Start without questions."""
@@ -59,7 +60,7 @@ class ReadTimes:
         self._open: dict[ReadQuestion, list[ReadTime]] = {}
 
     def ask(self, question: ReadQuestion, into: ReadTime) -> None:
-        """Add a query whose answer is stored ``into`` a member's time."""
+        """Add a query; ``into`` is the member's time that stores the answer."""
         if question in self._open:
             self._open[question].append(into)
             return

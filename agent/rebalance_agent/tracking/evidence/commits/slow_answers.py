@@ -1,7 +1,7 @@
-"""Bounds how late commits may be recorded, by the durations of the observer's own requests and of other commits.
+"""Bounds how late commits may be recorded, from the durations of the observer's own requests and of other commits.
 
 A busy coordinator answers commits and ListGroups in the order of arrival. A commit is answered, and can be read, when
-the other replicas have it; only then does the broker process the client's next commit. Clients send commits before they
+the other replicas have it. Only then does the broker process the client's next commit. Clients send commits before they
 have the answers to earlier ones, so the commits' times alone do not show how long each waited.
 """
 
@@ -27,29 +27,29 @@ PROMPT_MS = 250
 observer, which is about as long."""
 
 STUCK_MS = 1_000
-"""An answer that takes longer than this (ms) delays those behind it. Slow answers that follow each other within this
-time form one period in which commits wait, the last of them for the whole period."""
+"""An answer that takes longer than this (ms) delays the answers behind it. Slow answers that follow each other within
+this time form one period in which commits wait, the last of them for the whole period."""
 
 OLD_MS = 30_000
-"""A commit that is read later than this (ms) is an old record, such as those that a starting observer reads."""
+"""A commit that is read later than this (ms) is an old record, for example one that a starting observer reads."""
 
 SLOW_MAX = 64
-"""Periods of slow answers kept, and as many periods in which commits waited: at least those of a minute."""
+"""Maximum periods of slow answers kept, and maximum periods in which commits waited: enough for at least a minute."""
 
 
 class _Slow(NamedTuple):
-    """A period (epoch ms) in which answers took up to ``took_ms``."""
+    """A period (epoch ms) in which answers took at most ``took_ms``."""
 
     since_ms: int
     until_ms: int
     took_ms: int
 
     def meets(self, other: _Slow) -> bool:
-        """Whether less than `STUCK_MS` lies between the two."""
+        """Whether less than `STUCK_MS` lies between the two periods."""
         return self.since_ms - STUCK_MS <= other.until_ms and other.since_ms <= self.until_ms + STUCK_MS
 
     def merged(self, other: _Slow) -> _Slow:
-        """Return both as one period."""
+        """Return one period that covers both."""
         return _Slow(
             min(self.since_ms, other.since_ms),
             max(self.until_ms, other.until_ms),
@@ -77,9 +77,10 @@ class SlowAnswers:
         self._slow.append(slow.merged(self._slow.pop()) if again else slow)
 
     def taken_ms(self, recorded_ms: int) -> int:
-        """Return the earliest time when the offsets of a commit with this record time (epoch ms) were determined.
+        """Return the earliest time at which the client determined the offsets of a commit recorded then (epoch ms).
 
-        Commits that waited during a slow request are answered within its duration after it, `BACKLOG_MS` at most.
+        Commits that waited during a slow request are answered after it, within the request's duration or at most
+        `BACKLOG_MS`.
         """
         late_ms = 0
         for since_ms, until_ms, took_ms in self._slow:
