@@ -71,8 +71,9 @@ _PLUGINS = Plugins(STRATEGIES)
 def strategy(name: str) -> Strategy:
     """Return the strategy that a user chose by its name.
 
-    Raises: AssignmentError: no strategy has this name (the message lists the names), the strategy cannot be used, or
-    several packages declare its name.
+    Raises:
+        AssignmentError: no strategy has this name (the message lists the names), the strategy cannot be used, or
+        several packages declare its name.
     """
     plugin = _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
     if plugin is not None and plugin.strategy is None:

@@ -26,7 +26,8 @@ __all__ = [
 def check_plan(plan: object, roster: Roster, copies: int) -> None:
     """Check that ``plan`` assigns each partition to at least one subscriber, and to at most ``copies`` of them.
 
-    Raises: ValueError: the plan does not; the text names the first member or partition that breaks the rule.
+    Raises:
+        ValueError: the plan does not; the text names the first member or partition that breaks the rule.
     """
     rows = check_shape(plan, roster)
     counts = roster.partitions

@@ -62,8 +62,9 @@ def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> Non
 def changed_events(tables: DeltaTables, after: int, until: int) -> Iterator[DataFrame]:
     """Yield each changed row of `events`: new rows, deleted rows, and the old and new versions of replaced rows.
 
-    Raises: NoIncrementError: the files of the changes are deleted, for example by VACUUM with a shorter retention than
-    `maintain` uses.
+    Raises:
+        NoIncrementError: the files of the changes are deleted, for example by VACUUM with a shorter retention than
+        `maintain` uses.
     """
     changes = None
     try:
