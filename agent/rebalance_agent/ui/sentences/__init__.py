@@ -2,8 +2,8 @@
 
 - ``explanation``: explains the last rebalances of a group, from ``observed_rebalances`` (each an ``observed_rebalance``
   with its context), ``causes`` (of the rebalance) and ``departed`` (which members left or failed).
-- ``group_table``: writes the table of all groups; ``empty_text``: groups without members; ``group_stall``: groups that
-  are stalled as a whole; ``former_owner``: removed members that still held partitions; ``catch_up_text``: moved
+- ``group_table``: computes the table of all groups; ``empty_text``: groups without members; ``group_stall``: groups
+  that are stalled as a whole; ``former_owner``: removed members that still held partitions; ``catch_up_text``: moved
   partitions that are catching up; ``storms``: groups that rebalance repeatedly; ``unsettled``: rebalances that cannot
   be explained yet.
 - ``group_detail``: writes headline, members, rebalances and moves of one group as rows.
