@@ -4,12 +4,13 @@ Everything works on one group's recorded events, without a clock or a client:
 
 - ``replay``: replays a recorded history through one strategy, predicts its stalls, and checks whether records can be
   reproduced.
-- ``restarts``: the rebalances that static membership avoids; ``slow_members``: the member for which the others waited.
-- ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
-- ``client_kinds``: which client libraries the members may use, and which assignors these can run.
-- ``migration``: whether a group can change to the consumer protocol (KIP-848).
-- ``recommendation``: decides what to recommend, if it is ``worth`` it; ``recommendation_text``: its sentences;
-  ``group_advice``: the sentences for `explain` and the page.
+- ``restarts``: finds the rebalances that static membership avoids.
+- ``outcomes``: computes all of these results for every strategy, as ``figures`` that can be added over the parts of a
+  long history. ``slow_members``: finds the member for which the others waited.
+- ``client_kinds``: derives which client libraries the members may use, and which assignors these libraries can run.
+- ``migration``: decides whether a group can change to the consumer protocol (KIP-848).
+- ``recommendation``: decides what to recommend, if a change is ``worth`` the effort; ``recommendation_text``: writes
+  the sentences of the recommendation; ``group_advice``: returns these sentences for `explain` and the page.
 
 `explain`, the page, `whatif` and the pipeline call the same functions. ``docs/whatif.md`` states their limits.
 """

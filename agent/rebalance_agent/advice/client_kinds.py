@@ -1,7 +1,7 @@
-"""Derives from recorded generations which client libraries a group's members may use, and what these can run.
+"""Derives from recorded generations which client libraries a group's members may use, and what assignors these run.
 
-No record names the client library. A default client id identifies it, and the assignor's name and the format of user
-data rule libraries out. Otherwise any library is possible; advice then names the condition.
+No record names the client library. A default client id identifies the library, and the assignor's name and the format
+of the user data rule out others. Otherwise any library is possible; the advice then names the condition.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Change(StrEnum):
     """The way in which the members of one library change to another assignor."""
 
     ROLLING = "rolling"
-    """Two rolling restarts: first both assignors are in each member's list, then only the new one (KIP-429)."""
+    """Two rolling restarts: after the first, each member lists both assignors, then only the new one (KIP-429)."""
     STOP = "stop"
-    """All members stop at the same time, since the library refuses a list with both."""
+    """All members stop at the same time, since the library refuses a list with both assignors."""
     IMPOSSIBLE = "impossible"
     """The library does not have the assignor."""
 
@@ -74,14 +74,14 @@ _ASSIGNORS: dict[ClientKind, frozenset[str]] = {
 """The assignors of each library that this library also has."""
 
 _ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
-"""Libraries for which this package has an adapter; that for confluent-kafka joins the group itself, without
+"""Libraries for which this package has an adapter. The adapter for confluent-kafka joins the group itself, without
 librdkafka."""
 
 _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
 """Libraries whose consumers accept another assignor without changes."""
 
 _EAGER_ONLY = frozenset({ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
-"""Libraries that do not speak the cooperative protocol, whatever assignor is plugged in."""
+"""Libraries that do not speak the cooperative protocol, whichever assignor is plugged in."""
 
 _NEVER_STATIC = frozenset({ClientKind.KAFKA_PYTHON_2, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
 """Libraries without ``group.instance.id`` (KIP-345); the last versions of kafka-python 2 have it, the others do not."""
@@ -97,7 +97,7 @@ _DEFAULT_IDS = (
     (ClientKind.KAFKAJS, re.compile(r"kafkajs")),
     (ClientKind.JAVA, re.compile(r".*-StreamThread-[0-9]+-consumer")),
 )
-"""Client ids that libraries use if users set none, in order; Java's contains the group."""
+"""Client ids that libraries use if users set none, in the order of checks; Java's default contains the group."""
 
 _GENERATION_BYTES = 4
 """Length of ``cooperative-sticky`` user data that is only a generation; librdkafka and franz-go write partitions."""
@@ -132,7 +132,7 @@ def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: 
 
 
 def is_adapted(name: str) -> bool:
-    """Return whether only this package's adapters can run it: it is a strategy that no client contains."""
+    """Return whether only this package's adapters can run this assignor: it is a strategy that no client contains."""
     return name not in _ALL and find_strategy(name) is not None
 
 

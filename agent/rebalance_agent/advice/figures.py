@@ -19,11 +19,11 @@ STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seco
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None if not possible.
+    """One rebalance under another strategy. ``stalled_partition_seconds`` is a prediction, or None if none is possible.
 
-    ``generation`` is the recorded one that closed the rebalance. ``moved`` is 0 in the first rebalance, which starts
-    from no assignment. ``clustered_ratio``: the share of topics that are entirely on one host (see `HostSpread`); None
-    where none could be on several.
+    ``generation`` is the recorded generation that closed the rebalance. ``moved`` is 0 in the first rebalance, which
+    starts from no assignment. ``clustered_ratio``: the share of topics that are entirely on one host (see
+    `HostSpread`); None if no topic could be on several hosts.
     """
 
     generation: int
@@ -39,7 +39,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Sums over rebalances: ``generations`` were measured for skew and imbalance, ``stalls`` of them have known stalls.
+    """Sums over rebalances: ``generations`` have a measured skew and imbalance, ``stalls`` have known stalls.
 
     ``spreads``: rebalances with topics that could be on several hosts; ``clustered_sum``: the sum of their shares of
     topics that are entirely on one host.
@@ -63,7 +63,7 @@ class Figures:
 
     @property
     def clustered_mean(self) -> float | None:
-        """Mean share of topics that are entirely on one host; None if none could be on several."""
+        """Mean share of topics that are entirely on one host; None if no topic could be on several hosts."""
         return self.clustered_sum / self.spreads if self.spreads else None
 
     @property
@@ -112,8 +112,8 @@ _SUMS = tuple(field.name for field in fields(Figures) if field.name != "skew_max
 class StrategyOutcome:
     """The figures of one strategy for a history, or why it was ``refused``.
 
-    ``spread_anew``: the spread of its assignment if all members of the last rebalance started again; None if the
-    members are on one host, or no topic could be on several.
+    ``spread_anew``: the spread of its assignment if all members of the last rebalance started again; None if all
+    members are on one host, or if no topic could be on several hosts.
     """
 
     strategy: str
@@ -125,16 +125,16 @@ class StrategyOutcome:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A group's recorded figures, and those of other strategies.
+    """A group's recorded figures, and the figures of other strategies.
 
     ``recorded``: measured figures, with lower bounds of stalls. ``recorded_upper``: the sum of their upper bounds in
     partition-seconds, None if one of them is unknown. ``predicted``: the same moves with predicted stalls, for the
-    recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: at
-    the end, several topics of equal partition counts were on the same members, number by number. ``assignor``: None if
-    no assignor ran; ``group_type``: the type at the end. ``clients``: the libraries that members may use, and
-    ``partitions``: how many were assigned, both at the end. ``slow``: the member for which the others waited most.
-    ``host_spread``: the spread of the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the
-    group's own strategy; None if that cannot be replayed.
+    recorded protocol; the difference from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: at
+    the end, each member had the same partition numbers of several topics. ``assignor``: None if no assignor ran;
+    ``group_type``: the type at the end. ``clients``: the libraries that members may use, and ``partitions``: how many
+    were assigned, both at the end. ``slow``: the member for which the others waited most. ``host_spread``: the spread
+    of the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, for the group's own strategy; None if
+    that strategy cannot be replayed.
     """
 
     cluster_id: str
@@ -155,7 +155,7 @@ class WhatIf:
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:
-    """Return the parts of one group's history, oldest first, as one; a strategy that is refused in one part is refused.
+    """Return the parts of one group's history, oldest first, as one; a strategy refused in one part is refused.
 
     Parts without a decision are ignored, and so is everything before the last change of assignor or group type.
     """
@@ -182,6 +182,6 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
 
 
 def added(seconds: Sequence[float | None]) -> float | None:
-    """Return the sum of upper bounds; None if one of them is unknown."""
+    """Return the sum of the upper bounds; None if a bound is unknown."""
     known = [value for value in seconds if value is not None]
     return sum(known) if len(known) == len(seconds) else None

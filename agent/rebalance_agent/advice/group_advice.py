@@ -14,14 +14,14 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["TOO_LARGE", "advise"]
 
 TOO_LARGE = "comparing assignors takes long for a group of this size: run rebalance-agent whatif."
-"""The text if a history is larger than the caller allows."""
+"""The text that replaces advice if a history is larger than the caller allows."""
 
 
 def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames | None = None) -> str:
     """Return the sentences of `recommend` for the whole `what_if`; empty if it recommends no change.
 
-    Only strategies that can be recommended are replayed. ``size_max``: members and partitions of a replay; a larger
-    history gives `TOO_LARGE`. ``hosts``: what counts as a member's host.
+    Only strategies that can be recommended are replayed. ``size_max``: the maximum number of members and partitions in
+    a replay; for a larger history, return `TOO_LARGE`. ``hosts``: the rule that derives a member's host.
     """
     if not history.decided:
         return ""

@@ -30,7 +30,7 @@ REFUSAL_CHARACTERS_MAX = 1_000
 
 
 def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:
-    """Return the rebalances of ``history`` as ``chosen`` would have decided them, carrying its own assignment along.
+    """Return the rebalances of ``history`` as ``chosen`` would have decided them, each from its own last assignment.
 
     Raises:
         AssignmentError: the strategy cannot be replayed for this group (the text gives the reason), or a setting is
@@ -48,13 +48,13 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
 def what_if(
     history: RecordedHistory, names: Iterable[str] | None = None, settings: ReplaySettings | None = None
 ) -> WhatIf:
-    """Replay ``history`` through these strategies, by default all; both forms of one in a single pass.
+    """Replay ``history`` through these strategies, by default all; one pass covers both forms of a strategy.
 
-    Only rebalances since the last change of assignor count, without those that lead in. A strategy of another package
-    that fails is refused, with its error as the reason.
+    Only rebalances since the last change of assignor count; rebalances that lead in do not count. A strategy of another
+    package that fails is refused, with its error as the reason.
 
     Raises:
-        AssignmentError: a name is not that of a strategy, or a setting is not valid.
+        AssignmentError: a name is not the name of a strategy, or a setting is not valid.
     """
     history = since_last_assignor(history)
     restarts = avoidable(history)
@@ -130,7 +130,7 @@ def _own_anew(
 
 
 def _spreads(history: RecordedHistory, settings: ReplaySettings | None) -> Mapping[int, HostSpread | None]:
-    """Return the recorded spread over hosts of the rebalances that count, and of the last one."""
+    """Return the recorded spread over hosts of each rebalance that counts, and of the last rebalance."""
     hosts = (settings or ReplaySettings()).hosts
     return {
         id(rebalance): recorded_spread(rebalance, hosts)
@@ -140,7 +140,7 @@ def _spreads(history: RecordedHistory, settings: ReplaySettings | None) -> Mappi
 
 
 def _copartitioned(history: RecordedHistory) -> bool:
-    """Return whether members had equal numbers of several topics at the end: an application may rely on this."""
+    """Return whether members had equal partition numbers of several topics at the end; applications may need it."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
     last = history.decided[-1]
@@ -180,7 +180,7 @@ def _both(
     behaviours: Mapping[int, Behaviour | None],
     restarts: AvoidableRebalances,
 ) -> dict[RebalanceProtocol, Figures]:
-    """Return the figures under either protocol."""
+    """Return the figures under each of the two protocols."""
     indexes = _indexes(history)
     sums = {protocol: Figures() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
     before: Assignment = {}

@@ -1,14 +1,14 @@
 """Derives the recommendation from figures: another strategy, static membership, a faster member, or no change.
 
-It is the only source of advice: `whatif`, `explain`, the pages and the report show its sentence.
+This module is the only source of advice: `whatif`, `explain`, the pages and the report show its sentence.
 
-The criteria for strategies, in order: they keep the purpose of the group's own strategy, and its clients can run them;
-the lowest skew, since an overloaded member is slow all the time; the fewest topics that are entirely on one host; the
-shortest stalls; and if no stall is known, the fewest moves. Small differences count as none, and the group's own
-strategy wins ties.
+The criteria for strategies, in order: they keep the purpose of the group's own strategy, and the group's clients can
+run them; the lowest skew, since an overloaded member is slow all the time; the fewest topics that are entirely on one
+host; the shortest stalls; and if no stall is known, the fewest moves. Small differences count as none, and the group's
+own strategy wins ties.
 
 A strategy that moves little keeps topics on several hosts, but may not bring them there, and a replay does not show
-this if it begins with few members. So its assignment if all members start again counts, too.
+this if it begins with few members. So the assignment that the strategy makes if all members start again counts, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Recommendation", "keeps_purpose", "recommend"]
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A recommendation for one group. ``strategy`` None: no better one is known.
+    """A recommendation for one group. ``strategy``: None if no better strategy is known.
 
     ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances. ``slow_member``: the
     name of a member that should stop sooner. ``clustered``: most topics are entirely on one host.
@@ -47,7 +47,7 @@ class Recommendation:
 
     @property
     def advises(self) -> bool:
-        """Whether it recommends any change."""
+        """Whether the recommendation contains any change."""
         return self.strategy is not None or self.static_membership or self.slow_member is not None or self.clustered
 
 
@@ -83,7 +83,7 @@ def recommend(what_if: WhatIf) -> Recommendation:
 
 
 def keeps_purpose(name: str, own_name: str | None) -> bool:
-    """Return whether it promises what the group's own strategy does; always False for another client's assignor."""
+    """Return whether ``name`` promises what the group's own strategy promises; False for another client's assignor."""
     own = family(own_name or "")
     if library_strategy(own_name) is None or name == own_name:
         return False
@@ -113,7 +113,7 @@ def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutc
 
 
 def _clusters_more(outcome: StrategyOutcome, what_if: WhatIf) -> bool:
-    """Return whether clearly more topics would be on one host than with the group's own, if all members started again.
+    """Return whether clearly more topics would be on one host than with the group's strategy if all members restarted.
 
     If the group's own strategy cannot be replayed, its last assignment counts.
     """
@@ -132,14 +132,14 @@ def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:
 
 
 def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
-    """Return the sort key of candidates: cooperative forms first, which stop less; then those that move less."""
+    """Return the sort key of candidates: cooperative forms, which stop less, come first; then fewer moves."""
     kind, general = family(outcome.strategy), general_families()
     index = general.index(kind) if kind in general else len(general)
     return outcome.protocol is not RebalanceProtocol.COOPERATIVE, index, outcome.strategy
 
 
 def _better(one: Figures, other: Figures) -> bool:
-    """Return whether a change is worth it: by skew, else by hosts, by stalls, or by moves where no stall is known."""
+    """Return whether ``one`` is better, judged by skew, then hosts, then stalls, or by moves if no stall is known."""
     one_skew, other_skew = one.skew_mean or 1.0, other.skew_mean or 1.0
     if abs(one_skew - other_skew) >= SKEW_MIN:
         return one_skew < other_skew

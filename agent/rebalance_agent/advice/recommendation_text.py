@@ -21,14 +21,15 @@ _BY_ORDER = frozenset({"range", "roundrobin"})
 """Assignors that give consecutive partitions to members with consecutive ids."""
 
 _KEEPS_NUMBERS = "range"
-"""The only one of `general_families` that gives equal partition numbers of different topics to one member."""
+"""The only family in `general_families` that gives equal partition numbers of different topics to one member."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member.
 
-    ``rejected``: a strategy that would be the best, but would put more topics on one host if all members started again.
+    ``rejected``: the strategy with the best figures, if it would put more topics on one host after all members
+    restarted.
     """
 
     own: StrategyOutcome
@@ -58,7 +59,7 @@ def _slow(slow: SlowMember | None) -> Iterator[str]:
 
 
 def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """Yield that most topics are entirely on one host, and a remedy if no strategy helps."""
+    """Yield the sentence that most topics are entirely on one host, and a remedy if no strategy helps."""
     if (spread := what_if.host_spread) is None or not is_clustered(what_if):
         return
     yield f"{spread.on_one_host} of {spread.topics} topics have all their partitions on one of {spread.hosts} hosts."
@@ -85,7 +86,7 @@ def _main(what_if: WhatIf, choice: Choice) -> str:
 
 
 def _refused(what_if: WhatIf) -> str | None:
-    """Return why none of the strategies could be replayed; None if any was."""
+    """Return why no strategy could be replayed; None if at least one was replayed."""
     refused = [outcome.refused for outcome in what_if.outcomes if outcome.refused is not None]
     return refused[0] if refused and len(refused) == len(what_if.outcomes) else None
 

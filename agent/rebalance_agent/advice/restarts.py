@@ -1,8 +1,8 @@
 """Finds members that returned within their session timeout: static membership (KIP-345) avoids such rebalances.
 
 A member that returns has a new member id. It counts as the same member if it has the client id of a member that left
-and no other member has this id; groups whose members all have one client id show no restarts. The cost of static
-membership is also counted: partitions of an absent member wait for it instead of going to others.
+and no other member has this client id. So no restarts are found in groups whose members share one client id. The cost
+of static membership is also counted: partitions of an absent member wait for this member instead of going to others.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class AvoidableRebalances:
 def avoidable(history: RecordedHistory) -> AvoidableRebalances:
     """Return the restarts of dynamic members that were shorter than their session timeout.
 
-    There are none in share groups, which have no static members, and in streams groups.
+    Return none for streams groups, and for share groups, which have no static members.
     """
     if history.group_type not in {GroupType.CLASSIC, GroupType.CONSUMER}:
         return AvoidableRebalances(frozenset(), ())
@@ -95,7 +95,7 @@ def avoidable(history: RecordedHistory) -> AvoidableRebalances:
 
 
 class _Change:
-    """Members that joined and left in one rebalance, by client id."""
+    """The members that joined and the members that left in one rebalance, by client id."""
 
     def __init__(self, rebalance: RecordedRebalance) -> None:
         self.rebalance = rebalance

@@ -11,7 +11,7 @@ from rebalance_agent.model.member_changes import member_name
 __all__ = ["SlowMember", "costlier", "slow_member"]
 
 SLOW_SECONDS_MIN = 1.0
-"""Shortest stall (seconds) from waiting for a member that is worth mentioning."""
+"""Shortest stall, in seconds, that advice mentions if the group waited for one member."""
 
 SLOW_SHARE_MIN = 0.5
 """Minimum share of the longest stall that the wait must make up to count as its reason."""
@@ -21,7 +21,7 @@ SLOW_SHARE_MIN = 0.5
 class SlowMember:
     """A member that stopped late in one rebalance: the group waited ``seconds`` of the longest stall for it.
 
-    ``partition_seconds``: the upper bound of that rebalance's stalls that came from waiting for it. ``name``: see
+    ``partition_seconds``: the upper bound of the stalls in that rebalance that this wait caused. ``name``: see
     `member_name`.
     """
 
@@ -32,7 +32,7 @@ class SlowMember:
 
 
 def slow_member(history: RecordedHistory) -> SlowMember | None:
-    """Return the most costly member, if members reported the length of all stalls of its rebalance."""
+    """Return the most costly member of the rebalances in which members reported the lengths of all stalls."""
     worst: SlowMember | None = None
     for rebalance in history.rebalances:
         if history.counts(rebalance.closing):

@@ -1,24 +1,24 @@
 """Assignors as pure functions, which map the subscriptions of all members to the owner of each partition.
 
-They use no client, clock or state, and randomness only if seeded by the input: the same code runs in a consumer, in the
-command line and in the what-if.
+They use no client, clock or state, and only randomness that the input seeds. So the same code runs in a consumer, in
+the command line and in the what-if.
 
-- ``roster``: a group prepared for strategies (order, subscriptions, settings, valid ownership); ``subscribers``,
-  ``ownership_index``, ``claims``: its steps; ``member_settings``: the members' values of settings;
-  ``reordered_roster``: the same members in a different order.
-- ``balance``: computes how many partitions each member gets, with a proof that no balance is better, and then which
-  ones.
+- ``roster``: prepares a group for strategies (order, subscriptions, settings, valid ownership) with ``subscribers``,
+  ``ownership_index`` and ``claims``; ``member_settings``: reads the settings of the members; ``reordered_roster``: puts
+  the members of a roster into a different order.
+- ``balance``: computes how many partitions each member gets, with a proof that no balance is better, and then chooses
+  the partitions.
 - ``broker``: models of the assignors of Kafka's brokers, which no member can run.
-- ``locality``: which members are near a partition.
-- ``strategies``: strategies of single partitions, one module each; ``units``: strategies that keep partitions together,
-  with standby copies.
-- ``strategy``: a plan with its name, settings, user data and promise; ``strategy_registry``: strategies by name, with
-  those of other packages (``plugins``); ``strategy_settings``: their settings; ``replay_limits``: inputs of strategies
-  that recorded events lack.
-- ``hosts``: the rules for a member's host, and the number of hosts of each topic.
-- ``cooperative_step``: divides a cooperative plan into this round's assignment and the follow-up's.
-- ``internal_topics``: topics that must exist before the assignment; ``measure_quality``, ``assignment_facts``: measure
-  any assignment.
+- ``locality``: finds the members that are near a partition.
+- ``strategies``: strategies that assign partitions one by one, one module each; ``units``: strategies that keep
+  partitions together, and strategies with standby copies.
+- ``strategy``: defines a strategy by its plan, name, settings, user data and promise; ``strategy_registry``: finds
+  strategies by name, also in other packages (``plugins``); ``strategy_settings``: reads the settings of strategies;
+  ``replay_limits``: names the inputs of strategies that recorded events lack.
+- ``hosts``: derives a member's host, and counts the hosts of each topic.
+- ``cooperative_step``: divides a cooperative plan into the assignments of this round and of the follow-up round.
+- ``internal_topics``: describes topics that must exist before the assignment; ``measure_quality``,
+  ``assignment_facts``: measure any assignment.
 
 ``docs/how-assignment-works.md`` explains how the balance is found, and why it is exact. Packages with their own
 strategy (``docs/own-strategy.md``) import the names that are exported here.

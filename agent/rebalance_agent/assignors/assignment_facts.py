@@ -23,10 +23,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The owners in an assignment, by index of the roster.
+    """The owners in an assignment, by their index in the roster.
 
-    ``by_topic``: member -> its partitions of the topic, without those that do not exist; ``given``: assigned partitions
-    of each topic. ``plain``: no partition has two owners, all owners subscribe, and all partitions exist.
+    ``by_topic``: for each topic, member -> its existing partitions of the topic. ``given``: the number of assigned
+    partitions of each topic. ``plain``: no partition has two owners, all owners subscribe, and all partitions exist.
     """
 
     by_topic: tuple[dict[int, tuple[int, ...]], ...]
@@ -99,7 +99,7 @@ def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict
 def copartition_breaks(roster: Roster, owners: Owners) -> int | None:
     """Return how many partition numbers of topics with equal counts and subscribers are on different members.
 
-    None if no two topics are alike.
+    Return None if no two topics have equal counts and subscribers.
     """
     together = [topics for topics in roster.copartitions() if len(topics) > 1]
     if not together:
@@ -127,7 +127,7 @@ def _broken(topics: Sequence[dict[int, tuple[int, ...]]], count: int) -> set[int
 def rack_misses(roster: Roster, owners: Owners) -> int | None:
     """Return how many partitions have no replica in their owner's rack although another subscriber's rack has one.
 
-    None if no member, or no partition, has a known rack.
+    Return None if no member, or no partition, has a known rack.
     """
     racks = [member.rack or None for member in roster.members]
     if not any(racks) or not any(any(some) for metadata in roster.metadata for some in metadata.racks or ()):

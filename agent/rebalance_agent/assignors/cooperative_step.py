@@ -10,7 +10,7 @@ __all__ = ["withhold"]
 
 
 def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
-    """Split ``target`` into what members get in this round, and what must be revoked first, by current holder.
+    """Split ``target`` into the partitions that members get in this round, and those that current holders must revoke.
 
     A partition is withheld if a member other than its new owner claims it in the newest generation, even if two members
     claim it and so neither owns it.

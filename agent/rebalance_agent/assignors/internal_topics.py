@@ -16,7 +16,7 @@ from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
 __all__ = ["PROBLEMS_MAX", "TopicAdmin", "prepare", "wanted_topics"]
 
 PROBLEMS_MAX = 100
-"""Maximum problems listed in one error; of further problems it states the number."""
+"""Maximum number of problems listed in one error; the error states how many more there are."""
 
 
 class TopicAdmin(Protocol):

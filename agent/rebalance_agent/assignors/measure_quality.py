@@ -1,14 +1,14 @@
-"""Measures the quality of an assignment, by this library or another client, for the target that its rounds reach.
+"""Measures the quality of an assignment from any client, for the target that the rounds of the assignment reach.
 
 ``moved_min`` is the fewest moves of any assignment with the same balance, that is, with equal loads, which members with
 an equal promise may swap. It is exact
 
 - if all members have equal subscriptions: a member can keep at most the lesser of what it owns and what it gets, and
   matching the largest with the largest keeps most;
-- if subscriptions are mixed and the balance is optimal: by the cheapest flow of ``placement``;
-- if they are mixed and the balance is not optimal, with at most `SWAPS_MAX` ways to swap loads: by one flow for each.
-  With more ways, members keep their loads, and the result may be above the true minimum: the problem is not convex, and
-  an exact search would take too long.
+- if subscriptions are mixed and the balance is optimal: the cheapest flow of ``placement`` computes it;
+- if subscriptions are mixed, the balance is not optimal, and there are at most `SWAPS_MAX` ways to swap loads: one flow
+  for each way computes it. With more ways, members keep their loads, and the result may be above the true minimum: the
+  problem is not convex, and an exact search would take too long.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from rebalance_agent.model.subscription import GroupAssignment, GroupSubscriptio
 __all__ = ["SWAPS_MAX", "Balance", "Judgement", "balance_of", "judge", "judgement"]
 
 SWAPS_MAX = 24
-"""Maximum ways to swap loads that are tried for ``moved_min``, one flow each: all orders of four members."""
+"""Maximum number of ways to swap loads that are tried for ``moved_min``, one flow each: all orders of four members."""
 
 
 class Judgement(NamedTuple):
-    """The quality of an assignment; ``targets``: member id -> partitions that its load was measured against.
+    """The quality of an assignment; ``targets``: member id -> the number of partitions to which its load is compared.
 
-    ``host_spread``: known where the members' hosts are, and None if no topic could be on several.
+    ``host_spread``: None if the members' hosts are not known, or if no topic could be on several hosts.
     """
 
     quality: AssignmentQuality
@@ -63,7 +63,7 @@ class Balance(NamedTuple):
 
 
 def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> AssignmentQuality:
-    """Return the quality of `judgement`; raises as it does."""
+    """Return the quality in the result of `judgement`; raise the same errors."""
     return judgement(group, assignment, strategy).quality
 
 
@@ -73,10 +73,10 @@ def judgement(
     strategy: Strategy | None = None,
     hosts: Mapping[str, str] | None = None,
 ) -> Judgement:
-    """Measure ``assignment.target`` against the promise of ``strategy``, or else against the best balance of counts.
+    """Measure ``assignment.target`` against the promise of ``strategy``, or without one against the best balance.
 
     The assignment may come from any client: entries for topics or partitions that do not exist count only as load, and
-    members that are missing in it have no partitions. ``hosts``: the host of each member, by its id.
+    members that the assignment does not contain have no partitions. ``hosts``: member id -> host.
 
     Raises:
         AssignmentError: a configured value is out of bounds.

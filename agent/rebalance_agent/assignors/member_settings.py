@@ -1,4 +1,4 @@
-"""Reads members' settings: from the user data that a member sent, else its configuration, else a default."""
+"""Reads members' settings from the user data that a member sent, otherwise from its configuration or a default."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def not_sent(
     settings: Sequence[Setting[Any]],
     errors: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return messages by member id, for members that did not send a setting, without safe default, that others sent."""
+    """Return messages by member id, for members that lack a setting that others sent and that has no safe default."""
     missing: dict[str, str] = {}
     for setting in settings:
         if setting.unknown is not None and any(reports):

@@ -1,8 +1,8 @@
 """Checks the claims of a whole group: what each member owns, by member and by topic, and what has no owner.
 
-Claims are nearly always valid, so this is checked first, for a whole topic at once: the sorted numbers that members
-claim must be distinct and exist. If so, a member owns what it claims, and ownership by topic is built only on demand.
-Otherwise topics are checked one by one.
+Claims are nearly always valid, so the first check is for a whole topic at once: the partition numbers that members
+claim must, when sorted, be distinct and exist. If so, a member owns what it claims, and ownership by topic is built
+only on demand. Otherwise topics are checked one by one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["OwnershipIndex", "build_index", "distinct", "in_order", "settle_all"]
 
 _ALIKE_MIN = 4
-"""Number of members with the same topics from which they are read column by column; fewer are faster one by one."""
+"""Minimum number of members with equal topics that are read column by column; fewer are faster one by one."""
 
 
 @dataclass(frozen=True)
 class OwnershipIndex:
     """Ownership: ``ownership`` and ``gaps`` (partitions without an owner) by topic, and ``holdings`` by member.
 
-    If all claims of a member are valid, its holdings are the very mapping that it sent; nothing is copied.
+    If all claims of a member are valid, its holdings are the same mapping object that the member sent, not a copy.
     ``disputed``: topics with partitions that have no owner although members hold them. Their ownership does not follow
     from the holdings, so in this case ``settled`` is the ownership of all ``topics``.
     """
@@ -56,8 +56,8 @@ def settle_all(
 ) -> OwnershipIndex:
     """Return the valid ownership from each member's claim: its generation, and topic -> numbers.
 
-    ``topics`` maps each topic to its partition count. ``subscribers`` by topic and ``subscriptions`` by member are the
-    same relation.
+    ``topics`` maps each topic to its partition count. ``subscribers`` (by topic) and ``subscriptions`` (by member)
+    contain the same facts.
     """
     holdings = [owned for _, owned in claims]
     gaps = None

@@ -16,10 +16,11 @@ class ReplayLimits:
 
     - ``unrecorded``: an input that events do not contain, so that recorded decisions cannot be reproduced. With
       ``unrecorded_with_user_data``, this applies only if members send user data.
-    - ``refusal``: why recorded groups cannot be replayed through it. With ``setting``, this applies only until the
-      setting is configured.
-    - ``on_request``: why it is not an alternative for groups that do not use it and configure none of its settings.
-      ``equal_counts``: it is not an alternative for them without topics of equal partition counts.
+    - ``refusal``: why recorded groups cannot be replayed through the strategy. With ``setting``, this applies only
+      until the setting is configured.
+    - ``on_request``: why the strategy is not an alternative for groups that do not use it and configure none of its
+      settings. ``equal_counts``: the strategy is an alternative for such groups only if they have topics of equal
+      partition counts.
     """
 
     unrecorded: str | None = None
@@ -31,4 +32,4 @@ class ReplayLimits:
 
 
 NO_LIMITS = ReplayLimits()
-"""Events contain all that the strategy needs, and it is an alternative for every group."""
+"""Limits of a strategy for which events contain all inputs, and which is an alternative for every group."""

@@ -33,7 +33,7 @@ Plan = list[dict[str, tuple[int, ...]]]
 
 
 class CopiesPlan(NamedTuple):
-    """The copies of each member, including those for which partitions wait, see `AssignedCopies`.
+    """The copies of each member, including copies for which partitions wait (see `AssignedCopies`).
 
     ``missing``: the number of copies that the group's setting requires but for which no host is left; a copy of a unit
     counts once.
@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class RosterCache:
-    """Values derived from a roster, computed once; not part of its value.
+    """Values derived from a roster, computed once; not part of the roster's value.
 
     ``count_promise``: the result of `promise.by_count`, which does not depend on ownership. ``unit_hosts``: each unit's
     host in the best balance, if units wait for copies (see ``units``).
@@ -141,7 +141,7 @@ def prepare_roster(
     """Order and check ``group``, and read its members' user data with ``reader``.
 
     User data that cannot be decoded affects only its member, which gets configured or default settings, owns what its
-    subscription claims, and is named in ``user_data_errors``. If members have equal ids, one of them counts,
+    subscription claims, and is named in ``user_data_errors``. If several members have the same id, one of them counts,
     independently of their order. ``believe_owned``: whether ownership is read from user data; under the cooperative
     protocol only the subscription counts (KIP-429). ``only_owned``: user data contains only ownership, so it is not
     read if the subscription states ownership and generation.
@@ -193,8 +193,8 @@ def prepare_roster_again(
 ) -> Roster:
     """Return ``roster`` for a strategy with these ``settings``, without ordering members and topics again.
 
-    By member: ``holdings`` are owned, all since one generation; ``standbys`` are copied; ``reports`` is its user data,
-    whose ownership is ignored. ``config`` applies to all members.
+    By member: ``holdings`` are the owned partitions, all since one generation; ``standbys`` are the copied partitions;
+    ``reports`` are the user data, of which the ownership is ignored. ``config`` applies to all members.
 
     Raises:
         AssignmentError: a configured value is not valid for its setting.

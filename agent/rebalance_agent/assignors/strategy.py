@@ -1,4 +1,4 @@
-"""A strategy: a plan with the name, settings, user data and promise that clients and help texts need."""
+"""Defines a strategy: a plan with the name, settings, user data and promise that clients and help texts need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rebalance_agent.model.subscription import (
 __all__ = ["COOPERATIVE_PREFIX", "Strategy", "Writer"]
 
 COOPERATIVE_PREFIX = "cooperative-"
-"""Prefix of cooperative forms. The coordinator negotiates only by name, so they need their own names."""
+"""Prefix of cooperative forms, which need their own names because the coordinator negotiates only by name."""
 
 Writer = Callable[[MemberUserData], bytes]
 """Encodes a strategy's user data."""
@@ -36,17 +36,18 @@ Writer = Callable[[MemberUserData], bytes]
 class Strategy:
     """An assignor. It is immutable and pure: equal groups get equal assignments.
 
-    ``name`` is the protocol name in JoinGroup; eager and cooperative forms have different ones. ``config`` lists the
+    ``name`` is the protocol name in JoinGroup; eager and cooperative forms have different names. ``config`` lists the
     settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None if members send none;
-    ``only_owned``: it contains only ownership and its generation. ``cooperative_form``: the strategy also has a
-    cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer``, if given.
+    ``only_owned``: the user data contains only ownership and its generation. ``cooperative_form``: the strategy also
+    has a cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer``, if
+    given.
 
     ``copies`` assigns copies in addition to a plan (its second plan is what members get in this round); ``answer``
     encodes a member's partitions and copies as user data of its assignment, and ``copies_in`` decodes the copies from
-    there. ``redundancy`` returns how many members get each partition. ``internal_topics``: additional topics that must
-    exist -> their partitions, 0 if not known (see ``internal_topics.prepare``); None if it needs none. ``by_load``:
-    partitions are weighted by their loads, which the caller must provide. ``passive_members``: it leaves some members
-    without partitions on purpose, until they take over from others.
+    this user data. ``redundancy`` returns how many members get each partition. ``internal_topics``: additional topics
+    that must exist -> their partitions, 0 if not known (see ``internal_topics.prepare``); None if the strategy needs
+    none. ``by_load``: partitions are weighted by their loads, which the caller must provide. ``passive_members``: the
+    strategy leaves some members without partitions on purpose, until they take over from others.
 
     ``spread_rank`` and ``replay_limits`` are for advice: the rank among strategies that only promise an even spread
     (strategies that move fewer partitions have lower ranks; None if it promises something else), and the inputs that

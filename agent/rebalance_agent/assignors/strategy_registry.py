@@ -1,8 +1,9 @@
-"""All strategies by name: those of this package, and those that other packages declare as entry points.
+"""Finds strategies by name: those in this package, and those that other packages declare as entry points.
 
-Ours are collected from the modules of ``strategies`` and ``units``: every `Strategy` at the top level of such a module,
-and its cooperative form if it has one. So a new strategy only needs a new module; there is no list of names. Other
-packages are imported only when one of their names is looked up, or the list of all strategies: see ``plugins``.
+The strategies of this package are collected from the modules of ``strategies`` and ``units``: every `Strategy` at the
+top level of such a module, and its cooperative form if there is one. So a new strategy only needs a new module; there
+is no list of names. Other packages are imported only when a caller looks up one of their names or lists all strategies
+(see ``plugins``).
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def strategy(name: str) -> Strategy:
     """Return the strategy that a user chose by its name.
 
     Raises:
-        AssignmentError: there is none (the message lists the names), it cannot be used, or several packages declare its
-        name.
+        AssignmentError: no strategy has this name (the message lists the names), the strategy cannot be used, or
+        several packages declare its name.
     """
     plugin = _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
     if plugin is not None and plugin.strategy is None:
@@ -89,7 +90,7 @@ def strategy(name: str) -> Strategy:
 
 
 def find_strategy(name: str) -> Strategy | None:
-    """Return the strategy of the name that a group uses; None if there is none, or none that can be used.
+    """Return the strategy with the name that a group uses; None if no such strategy exists or can be used.
 
     A name of this package always means its own strategy, even if another package declares the name.
     """
@@ -102,7 +103,7 @@ def known_strategies() -> Mapping[str, Strategy]:
 
 
 def find_setting(name: str) -> Setting[Any] | None:
-    """Return the setting of that name, of whichever strategy; None if there is none. Equal names are one setting."""
+    """Return the setting of that name from any strategy; None if no strategy has it. Equal names are one setting."""
     return _SETTINGS.get(name) or known_settings().get(name)
 
 
@@ -117,7 +118,7 @@ def unusable_plugins() -> tuple[Plugin, ...]:
 
 
 def package_of(name: str) -> str:
-    """Return the distribution that has the strategy of that name; with its version if it is another package."""
+    """Return the distribution that contains the strategy; for another package, also its version."""
     plugin = None if name in STRATEGIES else _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
     return OUR_PACKAGE if plugin is None else plugin.package
 

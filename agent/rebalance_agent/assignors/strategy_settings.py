@@ -17,10 +17,10 @@ INT32_MIN = -(2**31)
 """Smallest int32."""
 
 DIGITS_MAX = 11
-"""Maximum characters of an int32 with its sign; longer text is rejected without parsing."""
+"""Maximum number of characters of an int32 with its sign; longer text is rejected without parsing."""
 
 TEXT_MAX = 32_767
-"""Maximum characters of a setting's text: the longest string of the Kafka protocol."""
+"""Maximum number of characters of a setting's text: the longest string of the Kafka protocol."""
 
 _T = TypeVar("_T")
 _DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
@@ -73,7 +73,7 @@ class Setting(Generic[_T]):
         return self.default if configured is None else self.parse(configured)
 
     def unsent(self, own: Mapping[str, str], group: Mapping[str, str]) -> _T:
-        """Return the value for a member that sent none: from its ``own`` configuration, or else from the group's.
+        """Return the value for a member that sent none: from its ``own`` or the ``group`` configuration.
 
         Raises:
             AssignmentError: as `parse`.

@@ -4,13 +4,14 @@ Each adapter imports only its own client. ``confluent_assignors`` is the excepti
 ``kafka``, since each of its consumers uses both. Two other packages use a client: ``cluster`` accesses brokers with
 ``confluent_kafka``, ``gateway`` uses the message classes of ``kafka``.
 
-- ``kafka_python``, ``aiokafka``: their consumers, instrumented, with strategies by name.
-- ``confluent_kafka``: confluent-kafka's consumer with librdkafka's own assignors, instrumented.
+- ``kafka_python``, ``aiokafka``: instrument the consumers of these clients, and add strategies by name.
+- ``confluent_kafka``: instruments confluent-kafka's consumer, which keeps librdkafka's own assignors.
 - ``confluent_assignors``: a consumer with confluent-kafka's methods that supports every strategy.
-- ``confluent``, ``confluent_plain``: former names of the last two.
-- ``participant``: subscriptions, assignments and decisions of one consumer, for any client; ``held_copies``: its
-  standby copies; ``strategy_entries``: its ``partition_assignment_strategy``.
+- ``confluent``: the former name of ``confluent_assignors``; ``confluent_plain``: the former name of
+  ``confluent_kafka``.
+- ``participant``: handles subscriptions, assignments and decisions of one consumer, for any client; ``held_copies``:
+  keeps the consumer's standby copies; ``strategy_entries``: reads ``partition_assignment_strategy``.
 - ``existing_consumer``: instruments a consumer that a program created with the client's own class.
-- ``instrumentor``: replaces the clients' classes by instrumented ones in an unchanged program.
+- ``instrumentor``: replaces the clients' classes with instrumented classes in an unchanged program.
 - ``negotiation``: computes which strategy a group selects, and explains why a member is refused.
 """

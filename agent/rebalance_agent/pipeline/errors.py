@@ -1,4 +1,4 @@
-"""The error that the pipeline raises; part of the tree drawn in ``rebalance_agent.errors``. Errors of Spark as text."""
+"""Defines the pipeline's error, part of the tree in ``rebalance_agent.errors``; shortens Spark's errors to a line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["PipelineError", "one_line"]
 
 
 class PipelineError(RebalanceAgentError):
-    """Java, Spark, a table or an input cannot be used; the message names it and the reason."""
+    """Java, Spark, a table or an input cannot be used; the message names the object and the reason."""
 
 
 def one_line(error: Exception, characters_max: int = 500) -> str:

@@ -1,11 +1,11 @@
-"""Helpers for tests: an embedded Kafka, which is public, a simulated coordinator and synthetic histories.
+"""Helpers for tests: an embedded Kafka (public), a simulated coordinator, and synthetic histories.
 
-Only the demo and the command ``pipeline synthesize`` import this package; contracts in ``pyproject.toml`` check it. It
-has no fakes of Kafka clients or brokers: a test that needs a broker gets a real one.
+Only the demo and the command ``pipeline synthesize`` import this package; contracts in ``pyproject.toml`` check this.
+The package has no fakes of Kafka clients or brokers: a test that needs a broker gets a real broker.
 
 - ``kafka``: `EmbeddedKafka`; ``pytest_plugin``: its pytest fixture; ``errors``: `BrokerError`.
-- ``simulation``: the classic group coordinator and its members in simulated time.
-- ``synthetic``: generated event histories of whole fleets.
+- ``simulation``: simulates the classic group coordinator and its members.
+- ``synthetic``: generates event histories of whole fleets.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Text and pictures for people: the agent's pages, and what `watch`, `explain` and the report share with them.
+"""Text and pictures for people: the agent's pages, and what `watch`, `explain` and the report share with these pages.
 
-- ``words``: durations, moments, counts and names as text, for HTML and for terminals; ``terminal``: what may be written
-  to a stream.
-- ``sentences``: groups and rebalances in sentences and table rows. ``svg``: marks, charts' pieces, the style sheet.
-- ``page``: the HTML pages of an observer and of a sidecar.
+- ``words``: writes durations, times, counts and names as text, for HTML and for terminals; ``terminal``: determines
+  what may be written to a stream.
+- ``sentences``: describes groups and rebalances in sentences and table rows. ``svg``: draws marks and parts of charts,
+  and contains the style sheet.
+- ``page``: writes the HTML pages of an observer and of a sidecar.
 
-It only renders the values that it gets: it uses no brokers or files, and no lower package imports it.
+This package only renders the values that it gets. It uses no brokers or files, and no lower package imports it.
 """

@@ -14,7 +14,7 @@ _MAX_SIZE = "group.consumer.max.size"
 _ASSIGNORS = "group.consumer.assignors"
 _PROTOCOLS = "group.coordinator.rebalance.protocols"
 _SINCE_4_4 = "group.streams.assignors"
-"""A setting that brokers have since 4.4, by which they are recognised: no admin API returns their version."""
+"""A setting that identifies brokers since 4.4, because no admin API returns the version of a broker."""
 _SESSION = "consumer.session.timeout.ms"
 _HEARTBEAT = "consumer.heartbeat.interval.ms"
 
@@ -24,7 +24,7 @@ _BACK = frozenset({"bidirectional", "downgrade"})
 
 @dataclass(frozen=True, slots=True)
 class BrokerLimits:
-    """Settings of one broker and of one group by their names; a setting that was not read is not known.
+    """Settings of one broker and of one group by name; a setting that was not read is unknown.
 
     ``consumer_groups``: whether the cluster has a group of the consumer protocol, so that ``group.version`` allows it.
     """
@@ -41,12 +41,12 @@ class BrokerLimits:
 
     @property
     def upgrades(self) -> bool | None:
-        """Whether a classic group with members may become one of the consumer protocol."""
+        """Whether a classic group with members may become a group of the consumer protocol."""
         return None if self.policy is None else self.policy in _UPWARD
 
     @property
     def downgrades(self) -> bool | None:
-        """Whether it becomes classic again if its last member of the consumer protocol leaves."""
+        """Whether a group becomes classic again if its last member with the consumer protocol leaves."""
         return None if self.policy is None else self.policy in _BACK
 
     @property
@@ -66,7 +66,7 @@ class BrokerLimits:
 
     @property
     def supported(self) -> bool | None:
-        """Whether the brokers run the protocol at all; None if that is not known."""
+        """Whether the brokers support the consumer protocol at all; None if that is not known."""
         if self.consumer_groups:
             return True
         listed = self.broker.get(_PROTOCOLS)

@@ -1,6 +1,6 @@
 """Computes a group's recorded rebalances as if the brokers had assigned: loads, moves and expected stalls.
 
-Stalls are those of the consumer protocol: only partitions that change their owner stop. The new owner learns of a
+Stalls follow the consumer protocol: only partitions that change their owner stop. The new owner learns of a
 partition with its next heartbeat after the old owner has revoked it, on average half an interval later. The time that
 the old owner needs to revoke it is not known in advance, and is not counted.
 """
@@ -22,10 +22,10 @@ __all__ = ["BrokerOutcome", "broker_what_if"]
 
 @dataclass(frozen=True, slots=True)
 class BrokerOutcome:
-    """The replay through one of the brokers' assignors; or why it was ``refused``, without figures.
+    """The result of a replay through one of the brokers' assignors, or the reason why the replay was ``refused``.
 
-    The stalls in ``figures`` are the expected partition-seconds; ``stalled_max``: if each new owner waits for a whole
-    interval. None if the heartbeat interval is not known.
+    The stalls in ``figures`` are the expected partition-seconds. ``stalled_max``: the partition-seconds if each new
+    owner waits for a whole heartbeat interval; None if the interval is not known.
     """
 
     assignor: str
@@ -37,7 +37,7 @@ class BrokerOutcome:
 def broker_what_if(
     history: RecordedHistory, names: Iterable[str], heartbeat_interval_ms: int | None
 ) -> tuple[BrokerOutcome, ...]:
-    """Replay ``history`` through the brokers' assignors ``names``; those that no broker has by default are refused."""
+    """Replay ``history`` through the brokers' assignors ``names``; names that no broker has by default are refused."""
     return tuple(_outcome(history, name, heartbeat_interval_ms) for name in names)
 
 
@@ -59,7 +59,7 @@ def _outcome(history: RecordedHistory, name: str, heartbeat_interval_ms: int | N
 
 
 def _waiting(replayed: ReplayedRebalance) -> int:
-    """Return the partitions that wait for the heartbeat of a new owner."""
+    """Return the number of partitions that wait for the heartbeat of a new owner."""
     if replayed.given is None:
         return 0
     return replayed.given.assigned if replayed.rebalance.fresh else replayed.given.changed

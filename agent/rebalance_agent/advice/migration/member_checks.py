@@ -20,10 +20,10 @@ KIP_848_SINCE = {
     ClientKind.LIBRDKAFKA: "2.12, with group.protocol=consumer",
     ClientKind.FRANZ_GO: "1.22, with the option ServerSideBalancer",
 }
-"""Library -> its first release with the final consumer protocol; other known libraries do not have it."""
+"""Library -> its first release with the final consumer protocol; other known libraries do not have the protocol."""
 
 NAMES_MAX = 3
-"""Maximum members named in a sentence."""
+"""Maximum number of members named in a sentence."""
 
 
 def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Sequence[str]) -> Iterator[MigrationFinding]:

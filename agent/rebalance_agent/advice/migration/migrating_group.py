@@ -17,23 +17,24 @@ __all__ = ["MigratingGroup", "MigratingGroupRecords", "MigratingMember"]
 _T = TypeVar("_T")
 
 _STABLE = 0
-"""State of a member that has its assignment."""
+"""The state of a member that has received its assignment."""
 
 _OTHER_TYPES = {
     "share_group_metadata": GroupType.SHARE,
     "streams_group_metadata": GroupType.STREAMS,
 }
-"""Kind of record -> the type of group that it describes, for groups that are not consumers' groups."""
+"""Kind of record -> the type of group that the record describes, for groups that do not consist of consumers."""
 
 
 @dataclass(frozen=True, slots=True)
 class MigratingMember:
     """One member. ``protocol``: the protocol of its requests, which may be classic in a group of type consumer.
 
-    ``topics`` are None if the subscription cannot be decoded, and empty if it is only a pattern. ``malformed``: its
-    subscription or assignment is not in the consumer protocol's form. ``assignment_user_data``: bytes of user data that
-    the assignor wrote for it. ``user_data``: of its subscription. ``settled``: in a group of type consumer, it has its
-    assignment of the newest epoch, and nothing to revoke.
+    ``topics``: None if the subscription cannot be decoded, empty if the member subscribes only by a pattern.
+    ``malformed``: the member's subscription or assignment is not in the consumer protocol's form.
+    ``assignment_user_data``: bytes of user data that the assignor wrote for the member. ``user_data``: bytes of user
+    data in the subscription. ``settled``: in a group of type consumer, the member has its assignment of the newest
+    epoch, and nothing to revoke.
     """
 
     member_id: str
@@ -50,9 +51,9 @@ class MigratingMember:
 
 @dataclass(frozen=True, slots=True)
 class MigratingGroup:
-    """A group as its last records state it; without ``members`` it is empty.
+    """The state of a group according to its last records; a group without ``members`` is empty.
 
-    ``protocol_type`` and ``assignor``: of a classic group; the assignors of other groups are not recorded.
+    ``protocol_type`` and ``assignor`` describe a classic group; the assignors of other groups are not recorded.
     """
 
     group: str
@@ -79,7 +80,7 @@ class MigratingGroupRecords:
 
     @property
     def present(self) -> MigratingGroup | None:
-        """The group after the records so far; None if there is none of that name."""
+        """The group after the records so far; None if there is no group of that name."""
         if self._epoch is not None:
             members = (
                 replace(member, settled=self._settled.get(member_id) == self._epoch)

@@ -16,7 +16,7 @@ class Verdict(StrEnum):
     CHANGES = "changes"
     """The migration works, and something is different afterwards."""
     UNKNOWN = "unknown"
-    """It cannot be known from here."""
+    """The available data is not sufficient to decide this."""
 
 
 class Subject(StrEnum):

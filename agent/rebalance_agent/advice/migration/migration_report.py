@@ -13,9 +13,10 @@ __all__ = ["MigrationReport", "Period", "report_of"]
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Sums over some rebalances. Stalled partition-seconds are bounds; the upper bound is None if a rebalance has none.
+    """Sums over some rebalances. Stalled times are partition-seconds.
 
-    ``skew_ratio`` and ``assignor``: of the last rebalance that has one; None if not known.
+    ``stalled_max``: None if a rebalance has no upper bound. ``skew_ratio`` and ``assignor``: the values of the last
+    rebalance that has them; None if no rebalance has them.
     """
 
     rebalances: int
@@ -30,7 +31,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """``before``: as a classic group; ``since``: from the first epoch on. ``back``: it became classic again."""
+    """``before``: the period as a classic group; ``since``: from the first epoch on; ``back``: it is classic again."""
 
     before: Period | None
     since: Period | None

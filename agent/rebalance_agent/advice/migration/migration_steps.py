@@ -1,4 +1,4 @@
-"""How far a migration is, and whether the next member may be replaced now."""
+"""Counts the members that a migration has still to replace, and decides whether the next may be replaced now."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class MigrationStep:
 
 
 def step_of(answer: MigrationReadiness) -> MigrationStep:
-    """Return the step at which the group of ``answer`` is."""
+    """Return the step that the group of ``answer`` has reached."""
     group = answer.group
     classic, members = len(group.of(GroupType.CLASSIC)), len(group.members)
     if blocking := answer.of(Verdict.BLOCKS):

@@ -1,7 +1,7 @@
 """Finds constructs in topic patterns that RE2 lacks: with the consumer protocol, brokers use RE2 (KIP-848).
 
-It finds constructs of Java's, librdkafka's and Python's patterns, but not every error: the broker decides. This was
-measured with re2j 1.8, the library of brokers 4.3.
+This module finds constructs of Java's, librdkafka's and Python's patterns, but not every error: the broker decides.
+This was measured with re2j 1.8, the library of brokers 4.3.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NOT_PROPERTIES = re.compile("java|Is|In|Alpha$|Digit$|Alnum$|Upper$|Lower$|Punc
 
 
 def not_in_re2(pattern: str) -> str | None:
-    """Return the first construct of ``pattern`` that RE2 does not have, in words; None if there is none known."""
+    """Return the first construct of ``pattern`` that RE2 does not have, in words; None if none is known."""
     repeated = False
     for token in _TOKEN.finditer(pattern):
         if token["repeat"]:

@@ -1,7 +1,7 @@
 """Decides whether a group can change to the consumer protocol (KIP-848) online, and with what effects. Pure.
 
 The brokers' refusals were measured on Kafka 4.3.0; ``tests/slow/migration`` repeats the measurement, and
-``docs/migrate.md`` lists them. A group without members can always change: brokers replace it.
+``docs/migrate.md`` lists them. A group without members can always change, because brokers replace the empty group.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MigrationWishes:
 
 @dataclass(frozen=True, slots=True)
 class MigrationReadiness:
-    """The answer for one ``group``. ``findings``: blocking ones first.
+    """The answer for one ``group``. ``findings``: what was found, blocking findings first.
 
     ``online``: whether the members can be replaced one by one while the others work; None if that is not known.
     ``done``: all members already use the consumer protocol. ``none_able``: each classic member is known to have a

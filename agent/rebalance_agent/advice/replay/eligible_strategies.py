@@ -1,4 +1,4 @@
-"""Decides through which strategies a recorded group can be replayed, and why not through the others."""
+"""Decides which strategies a recorded group can be replayed through, and gives the reason for each refusal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "general_families", "library_strategy", "refusal"]
 
 SIZE_MAX = 50_000_000
-"""Maximum members and partitions over all rebalances of a replay: some minutes of processor time per strategy."""
+"""Maximum number of members and partitions over all rebalances of a replay: minutes of processor time per strategy."""
 
 MEMBERS_MAX = 20_000
 """Maximum members of one rebalance, more than Kafka's coordinators can handle."""
@@ -26,7 +26,7 @@ def family(name: str) -> str:
 
 
 def general_families() -> tuple[str, ...]:
-    """Return the families that promise any group an even spread; those that move less come first."""
+    """Return the families that promise any group an even spread; families that move less come first."""
     ranks = {
         family(name): strategy.spread_rank
         for name, strategy in known_strategies().items()
@@ -39,7 +39,8 @@ def general_families() -> tuple[str, ...]:
 class ReplaySettings:
     """Settings of a replay.
 
-    ``config``: assignor settings of all members of the replayed group; ``hosts``: what counts as a member's host.
+    ``config``: assignor settings of all members of the replayed group; ``hosts``: the rule that derives a member's
+    host.
     """
 
     config: Mapping[str, str] = field(default_factory=dict)

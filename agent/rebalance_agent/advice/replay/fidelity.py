@@ -1,7 +1,7 @@
 """Checks replays against records: each recorded input is assigned again and compared with the recorded assignment.
 
-The result must be equal if it is defined (see `implementations`). Other decisions are counted separately, with the
-reason and how often they are equal nevertheless.
+If the assignor defines the result exactly (see `implementations`), the two must be equal. Other decisions are counted
+separately, with the reason and the number that are equal nevertheless.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from rebalance_agent.model.subscription import (
 __all__ = ["Fidelity", "FidelityLine", "fidelity", "input_of"]
 
 CLAIMS_BACK_MAX = 16
-"""Maximum generations searched for the one in which a member was assigned its claims, which events do not contain."""
+"""Maximum number of generations searched for the one that assigned a member its claims; events do not contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FidelityLine:
     """Decisions of one assignor in one implementation.
 
-    ``checked``: decisions that had to be equal; ``same_moves``, ``same_skew``, ``same_assignment``: how many of them
-    were. ``not_comparable``: decisions that need not be equal, for ``reason``; ``agreeing``: how many of them were.
-    ``difference``: the first difference as text.
+    ``checked``: decisions that had to be equal; ``same_moves``, ``same_skew``, ``same_assignment``: how many of these
+    had the recorded moves, skew or assignment. ``not_comparable``: decisions that need not be equal, for ``reason``;
+    ``agreeing``: how many of these were equal. ``difference``: the first difference as text.
     """
 
     assignor: str
@@ -96,7 +96,7 @@ class Fidelity:
 def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fidelity:
     """Repeat every recorded decision of ``history``.
 
-    ``instrumented``: generations of `implementations.instrumented_generations`.
+    ``instrumented``: the generations that `implementations.instrumented_generations` returned.
     """
     claiming = members_with_claims(history.generations)
     lines: dict[tuple[str, str], FidelityLine] = {}
@@ -129,7 +129,7 @@ def input_of(event: GenerationEvent, earlier: Sequence[GenerationEvent] = ()) ->
 
 
 def _input(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscription:
-    """Return the assignor's input, as `input_of`.
+    """Return the assignor's input, like `input_of`.
 
     Racks and loads of partitions and the leader's own settings are not known. The redundancy of a redundant strategy is
     derived from its assignment.
@@ -216,7 +216,7 @@ def _compare(
     """Run the recorded strategy on the recorded input.
 
     Raises:
-        AssignmentError: it refuses the input.
+        AssignmentError: the strategy refuses the input.
     """
     group = _input(event, earlier)
     result = chosen.assign(group).members

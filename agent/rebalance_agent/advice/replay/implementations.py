@@ -1,8 +1,8 @@
 """Derives which implementation of an assignor made a decision, and whether the decision can be reproduced.
 
-One name may have several implementations: `sticky` is also Kafka's own and kafka-python's, and they choose differently
-among equal balances. The result is defined to the last partition for `range`, `roundrobin` and this library's
-strategies.
+One name may have several implementations: Kafka and kafka-python have their own `sticky`, and the implementations
+choose differently among equal balances. The result is defined for every partition only for `range`, `roundrobin` and
+this library's strategies.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _GENERATION_BYTES = 4
 
 
 class ImplementationVerdict(NamedTuple):
-    """``implementation``: its name; ``reason``: why its decisions need not be reproducible, None if they must be."""
+    """``implementation``: its name; ``reason``: why decisions need not be reproducible, None if they must be."""
 
     implementation: str
     reason: str | None
 
 
 def instrumented_generations(events: Collection[AssignEvent]) -> frozenset[int]:
-    """Return the generations in which an instrumented leader reported that it assigned."""
+    """Return the generations for which an instrumented leader reported an assignment."""
     return frozenset(event.generation for event in events if event.error is None)
 
 
 def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
-    """Return ids of eager members that state in their subscriptions what they owned, in any generation.
+    """Return the ids of eager members that, in any generation, stated in their subscriptions what they owned.
 
-    In Kafka's clients eager members own nothing when they join; members with this library state what they owned, for
-    the leader.
+    In Kafka's clients eager members own nothing when they join; members with this library state to the leader what they
+    owned.
     """
     return frozenset(member.member_id for event in events for member in event.members if _claims(member))
 
@@ -62,7 +62,7 @@ def verdict(
         )
     strategy = library_strategy(name)
     if strategy is None:
-        # Without the assignor's name, which may be very long: this text must stay readable.
+        # The text omits the assignor's name, which may be very long.
         return ImplementationVerdict("another client's own", "its assignor is not a strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):
@@ -109,6 +109,6 @@ def _claims(member: MemberSnapshot) -> bool:
 
 
 def _claims_only_in_user_data(member: MemberSnapshot) -> bool:
-    """Return whether the member states in user data that it owns something, and nothing in its subscription."""
+    """Return whether the member states what it owns only in its user data, not in its subscription."""
     data = member.user_data or b""
     return len(data) > 2 * _GENERATION_BYTES and not _claims(member)

@@ -1,4 +1,4 @@
-"""Counts the partitions that one rebalance moved, by previous owner. Identities are as in `recorded_history`."""
+"""Counts the partitions that one rebalance moved, by previous owner. `recorded_history` defines the identities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Assignment = Mapping[str, TopicPartitions]
 
 @dataclass(frozen=True, slots=True)
 class MoveCounts:
-    """Numbers of partitions by previous owner: ``owned`` by members that stayed; ``moved``: those now at other members.
+    """Numbers of partitions by previous owner: ``owned`` by members that stayed; ``moved`` from these to other members.
 
     ``gone``: partitions of departed members that other members have now. ``assigned``: partitions that now have an
     owner.
@@ -28,7 +28,7 @@ class MoveCounts:
 
     @property
     def changed(self) -> int:
-        """Partitions that changed owner, as ``moved`` in events."""
+        """The number of partitions that changed owner, like ``moved`` in events."""
         return sum(self.moved.values()) + sum(self.gone.values())
 
 

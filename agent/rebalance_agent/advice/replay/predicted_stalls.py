@@ -1,10 +1,10 @@
-"""Predicts for how long partitions stall in one rebalance, by the model of the group coordinator.
+"""Predicts for how long partitions stall in one rebalance, from a model of the group coordinator.
 
 ``testing.simulation`` simulates whole groups. For a recorded rebalance all inputs are known, so the result is a sum;
 tests compare it with the simulation. The model:
 
 - eager: every member stops when it notices the rebalance, and all partitions wait until the last member has joined and
-  the assignment is there;
+  the assignment has arrived;
 - cooperative: no member stops. Revoked partitions stall from the end of the first round to the end of the follow-up,
   which waits for the slowest member again. Partitions of departed members are assigned in the first round.
 
@@ -30,12 +30,12 @@ SESSION_MS = 45_000
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """The behaviour of the members in one rebalance, by identity. All times in seconds.
+    """The behaviour of the members in one rebalance, by identity. All times are in seconds.
 
-    ``join``: the wait for the last member under the recorded protocol; ``sync``: for the leader's assignment.
-    ``stops``: from the start until a member had noticed and stopped; ``pauses``: its revoked callback. ``follow``: the
-    recorded follow-up rounds, None without any. ``expired``: session timeouts of gone members that had failed.
-    ``fresh``: the group had been empty.
+    ``join``: the wait for the last member under the recorded protocol; ``sync``: the wait for the leader's assignment.
+    ``stops``: the time from the start until a member had noticed and stopped; ``pauses``: the duration of the member's
+    revoked callback. ``follow``: the recorded follow-up rounds, None if there were none. ``expired``: the session
+    timeouts of members that failed. ``fresh``: the group had been empty.
     """
 
     join: float
@@ -108,10 +108,10 @@ def _cooperative(behaviour: Behaviour, given: MoveCounts) -> float:
 
 
 def _joined(behaviour: Behaviour, given: MoveCounts) -> float:
-    """Return when the last member joins if no member has to revoke anything first.
+    """Return the time until the last member joins if no member has to revoke anything first.
 
     A member that owned nothing does not report when it stopped: it joins as soon as it notices the rebalance. If it
-    does report, it counts like all others.
+    does report, it counts like all other members.
     """
     if not all(name in behaviour.stops for name, count in given.owned.items() if count):
         return behaviour.join

@@ -1,6 +1,6 @@
-"""A group's recorded generations as input of a what-if: rebalances in order, with the input of each decision.
+"""Turns a group's recorded generations into input of a what-if: rebalances in order, with the input of each decision.
 
-Racks and loads of partitions are not in events, so they count as unknown, like settings that only the leader has
+Events do not contain racks and loads of partitions, so these count as unknown, like settings that only the leader has
 (`eligible_strategies` and `fidelity` name the strategies that need them).
 """
 
@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 100_000
-"""Maximum generations in one history, the newest: ten weeks of a group that rebalances every minute."""
+"""Maximum number of generations in one history, of which the newest are kept: ten weeks of one rebalance per minute."""
 
 
 @dataclass(frozen=True)
 class RecordedRebalance:
     """One episode: its ``generations`` in order, the last of which closed it.
 
-    ``before``: the event of the generation before; None if that was not observed, or there was none.
+    ``before``: the event of the previous generation; None if no such generation was observed or existed.
     """
 
     generations: tuple[GenerationEvent, ...]
@@ -85,7 +85,7 @@ class RecordedRebalance:
 
 @dataclass(frozen=True)
 class RecordedHistory:
-    """One group's past: ``rebalances`` in order, each of them ended, and the ``generations`` of which they consist.
+    """One group's past: all ended ``rebalances`` in order, and the ``generations`` of which they consist.
 
     ``lead``: ids of lead-in events: strategies are replayed through them, but another part of the history counts them.
     """
@@ -102,7 +102,7 @@ class RecordedHistory:
 
     @property
     def last(self) -> GenerationEvent | None:
-        """The newest event; None without any."""
+        """The newest event; None if there is no event."""
         return self.generations[-1] if self.generations else None
 
     @cached_property
@@ -132,7 +132,7 @@ class RecordedHistory:
 
     @cached_property
     def size(self) -> int:
-        """Members and assigned partitions over all rebalances: the amount of work of a replay."""
+        """The number of members and assigned partitions over all rebalances, which determines the work of a replay."""
         return sum(
             len(rebalance.closing.members)
             + sum(count_partitions(member.assigned) for member in rebalance.closing.members)
@@ -161,7 +161,7 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
 
 
 def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:
-    """Return whether the generation stayed the same; ``before`` is the event before, where that was observed."""
+    """Return whether the generation stayed the same; ``before`` is the previous event if observed."""
     if event.previous_generation is None:
         return False  # the first generation of a group, or of a recreated one
     return event.generation in {event.previous_generation, before.generation if before else None}

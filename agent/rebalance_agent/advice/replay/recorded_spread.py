@@ -24,9 +24,9 @@ def hosts_of(rebalance: RecordedRebalance, names: HostNames) -> dict[str, str]:
 
 
 def recorded_spread(rebalance: RecordedRebalance, names: HostNames) -> HostSpread | None:
-    """Return the spread of what was assigned at the end of the rebalance, as the tracker measures it.
+    """Return the spread of the assignment at the end of the rebalance, measured as in the tracker.
 
-    None if no topic could be on several hosts, or where the members of a partition share its records.
+    Return None if no topic could be on several hosts, or if members share the records of a partition.
     """
     closing, hosts = rebalance.closing, hosts_of(rebalance, names)
     if closing.group_type is GroupType.SHARE or len(set(hosts.values())) < 2:  # noqa: PLR2004 - one host

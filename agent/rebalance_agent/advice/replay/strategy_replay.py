@@ -26,7 +26,7 @@ from rebalance_agent.model.subscription import MemberUserData
 __all__ = ["ReplayedRebalance", "replay_rebalances", "spread_anew"]
 
 USER_DATA_MAX = 10_000
-"""Maximum decoded user data in the cache. Some changes with every generation, most does not."""
+"""Maximum number of decoded user data in the cache. Some user data changes with every generation, most does not."""
 
 _NOTHING: TopicPartitions = {}
 
@@ -35,10 +35,11 @@ _NOTHING: TopicPartitions = {}
 class ReplayedRebalance:
     """The decision of a strategy in one rebalance.
 
-    ``assignment`` by identity. ``given``: what moved since its previous assignment; None if there is none, as in the
-    first rebalance. ``needed``: the fewest moves that the balance needed; None if that is not known. ``skew_ratio``
-    and ``imbalance``: measured, for the group's own strategy, against its promise; for all others against the best
-    balance of counts. ``host_spread``: None if no topic could be on several hosts.
+    ``assignment``: partitions by member identity. ``given``: the moves since the strategy's previous assignment; None
+    if there is no previous assignment, as in the first rebalance. ``needed``: the fewest moves that the balance needed;
+    None if that is not known. ``skew_ratio`` and ``imbalance`` are measured against the strategy's promise if it is the
+    group's own, otherwise against the best balance of partition counts. ``host_spread``: None if no topic could be on
+    several hosts.
     """
 
     rebalance: RecordedRebalance
@@ -54,10 +55,10 @@ class ReplayedRebalance:
 def replay_rebalances(
     history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None
 ) -> Iterator[ReplayedRebalance]:
-    """Yield each rebalance in which an assignor ran, decided by ``strategy``.
+    """Yield the decision of ``strategy`` in each rebalance in which an assignor ran.
 
-    After an empty group all members start without partitions; the strategy also does so if the previous event was not
-    observed.
+    After an empty group all members start without partitions; the replay also starts without partitions if the previous
+    event was not observed.
 
     Raises:
         AssignmentError: a setting is not valid.
@@ -78,7 +79,7 @@ def spread_anew(
     """Return the spread over hosts if all members of the last rebalance started again, so that none owned a partition.
 
     A replay does not show this: a strategy that moves little keeps the spread that resulted from its first rebalances.
-    Return None as in `host_spread`, and if no assignor ever ran.
+    Return None if no topic could be on several hosts, or if no assignor ever ran.
 
     Raises:
         AssignmentError: a setting is not valid.

@@ -1,9 +1,11 @@
-"""Computes how many partitions each member gets, with the optimal balance and the fewest moves, and then which ones.
+"""Computes how many partitions each member gets, with the best balance and fewest moves; then picks them.
 
-- ``promise``: the share of each member; ``shares``: fair shares with mixed subscriptions; ``levels``: the check for one
-  level; ``group_levels``: a group of several levels, split.
-- ``placement``: partitions of each topic per member; ``draft``: a first attempt, ``bounds``: the proof that it is best;
-  ``exact``: the search if there is no proof; ``flow``: flows in networks; ``counts``: the result.
-- ``dealing``: from counts to partitions; ``slices``: dealing in turn; ``releasing``: partitions that members give up.
-- ``member_classes``: members with equal subscriptions.
+- ``promise``: computes the promised share of each member; ``shares``: computes fair shares with mixed subscriptions;
+  ``levels``: checks whether a group has one level; ``group_levels``: splits a group with several levels.
+- ``placement``: computes how many partitions of each topic a member gets. ``draft``: makes a first attempt; ``bounds``:
+  proves that the attempt is best; ``exact``: searches if there is no proof, with ``flow`` for flows in networks;
+  ``counts``: holds the result.
+- ``dealing``: turns counts into partitions; ``slices``: deals partitions in turn; ``releasing``: selects partitions
+  that members give up.
+- ``member_classes``: finds members with equal subscriptions.
 """

@@ -1,8 +1,8 @@
 """Bounds of the best placement: each member's lowest and highest load, and how many partitions can stay in place.
 
-Assume that every member could take any partition. All assignments of the real group are possible in this relaxed one,
-so its optimum is at least as good, and simple arithmetic yields it. An assignment of the real group that reaches this
-optimum is therefore best, however it was found.
+Assume that every member could take any partition. All assignments of the real group are possible in this relaxed group,
+so the relaxed optimum is at least as good, and simple arithmetic yields this optimum. An assignment of the real group
+that reaches the relaxed optimum is therefore the best, however it was found.
 
 If fair shares have levels (see ``shares``), this holds for each level separately: in the best balance, topics to which
 only members of higher levels subscribe go to exactly those members, which get nothing else.
@@ -33,10 +33,11 @@ class Bounds:
 def bounds(
     members: Sequence[int], floors: Sequence[int], ranks: Sequence[int], owned: Sequence[int], partitions: int
 ) -> Bounds | None:
-    """Return the bounds if each of ``members`` could take any of ``partitions``; None if floors and ranks do not fit.
+    """Return the bounds if each of ``members`` could take any of ``partitions``; None if floors or ranks do not fit.
 
-    The lowest ranks get one more, all members of a rank before any of the next. Within the last rank that gets some,
-    members that own more than their floor keep one more. Members outside ``members`` stay at 0.
+    Members of the lowest ranks get one partition more: all members of a rank before any member of the next. If not all
+    members of a rank can get one more, those that own more than their floor keep it. Members outside ``members`` stay
+    at 0.
     """
     min_loads, max_loads = [0] * len(floors), [0] * len(floors)
     members_by_rank: dict[int, list[int]] = {}

@@ -1,4 +1,4 @@
-"""A placement: how many partitions of each topic stay with, leave and are new to every member."""
+"""A placement: for every member, how many partitions of each topic it keeps, gives up and gains."""
 
 from __future__ import annotations
 

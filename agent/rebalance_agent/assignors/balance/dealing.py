@@ -23,7 +23,7 @@ def deal_balanced(roster: Roster, promise: Promise) -> Plan:
     """Return the plan that keeps ``promise`` with the fewest moves.
 
     Raises:
-        AssignmentError: the promise cannot be kept; does not occur for promises made for this roster.
+        AssignmentError: the promise cannot be kept, which does not occur for promises made for this roster.
     """
     if roster.uniform():
         return _deal(roster, fill(promise, roster.owned_counts(), sum(roster.partitions)))
@@ -52,9 +52,9 @@ def _deal(roster: Roster, loads: Sequence[int]) -> Plan:
 
 
 def _rounds(free: Sequence[int]) -> list[int]:
-    """Return the members with free places, those with more first.
+    """Return the members with free places, beginning with the most free places.
 
-    It is the start of `_turns` where the numbers of free places differ by at most 1.
+    If the numbers of free places differ by at most 1, this list is the start of `_turns`.
     """
     return sorted((member for member, count in enumerate(free) if count), key=lambda member: -free[member])
 
@@ -86,7 +86,7 @@ def _pick(roster: Roster, placement: Placement) -> Plan:
 
 
 def _take_back(plan: Plan, topic: str, losses: Mapping[int, int]) -> list[int]:
-    """Remove what members give up from ``plan``, the last of their partitions; return the numbers."""
+    """Remove the partitions that members give up, their last ones, from ``plan``; return the partition numbers."""
     freed: list[int] = []
     for member, count in losses.items():
         numbers = plan[member].pop(topic)

@@ -1,8 +1,8 @@
-"""A first attempt at a placement, without search. It is nearly always the best, which `bounds` then proves.
+"""Makes a first attempt at a placement, without search. This is nearly always the best, which `bounds` then proves.
 
-Members keep what they own. Partitions without an owner go to the members that lack most; members above their bounds
-hand partitions to members below, one at a time and only if both subscribe. If a missing subscription makes a step fail,
-the search of `exact` decides.
+Members keep what they own. Partitions without an owner go to the members that lack most. Members above their bounds
+hand partitions to members below their bounds, one at a time and only if both members subscribe to the topic. If a
+missing subscription makes a step fail, the search of `exact` decides.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from rebalance_agent.assignors.roster import Roster
 __all__ = ["SWAP_CHECKS_MAX", "Draft", "deal_gaps", "draft"]
 
 SWAP_CHECKS_MAX = 300_000
-"""Maximum pools checked for a swap before the search is used instead: half a second. Good drafts need thousands."""
+"""Maximum number of pools checked for swaps; then the search is used: half a second. Good drafts need thousands."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A placement of all partitions within the bounds; ``proven``: no other one keeps more of them in place."""
+    """A placement of all partitions within the bounds; ``proven``: no other placement keeps more in place."""
 
     placement: Placement
     proven: bool
 
 
 def draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: Sequence[int] = ()) -> Draft | None:
-    """Return a placement with loads of ``floors``, and one more for the lowest of ``ranks``; None if that failed.
+    """Return a placement with loads of ``floors``, and one more for the lowest of ``ranks``; None if it fails.
 
     ``levels`` by member, as in `Promise`; empty means one level.
     """
@@ -65,7 +65,7 @@ def _draft(roster: Roster, floors: Sequence[int], ranks: Sequence[int], levels: 
 def _limits(
     roster: Roster, floors: Sequence[int], ranks: Sequence[int], owned: Sequence[int], split: Split
 ) -> Bounds | None:
-    """Return the bounds of all levels; None if they do not fit, or if higher levels do not have higher ranks."""
+    """Return the bounds of all levels; None if these do not fit, or if higher levels lack higher ranks."""
     together = Bounds([0] * len(floors), [0] * len(floors), 0)
     partitions = roster.partitions
     highest = NO_EXTRA
@@ -82,7 +82,7 @@ def _limits(
 
 
 class _Pool:
-    """Topics with the same subscribers ``members``; ``topics``: member -> topics it has just got a partition of."""
+    """Topics with the same subscribers ``members``; ``topics``: member -> topics of partitions it has just got."""
 
     def __init__(self, members: Sequence[int]) -> None:
         self.members = members
@@ -115,7 +115,7 @@ class _DraftState:
             self.loads[member] -= lost
 
     def deal(self, goal: Sequence[int]) -> None:
-        """Give partitions without owner to members below their ``goal``."""
+        """Give partitions without an owner to members below their ``goal``."""
         if not any(self.gaps):
             return
         lacking = [target - load for target, load in zip(goal, self.loads, strict=True)]
@@ -126,7 +126,7 @@ class _DraftState:
         self.loads = [target - lack for target, lack in zip(goal, lacking, strict=True)]
 
     def swap(self, goal: Sequence[int]) -> None:
-        """Fill gaps whose subscribers are all at their goal: one takes it and gives up another one it just got."""
+        """Fill gaps whose subscribers are all at their goal: one takes the gap and gives up a partition it just got."""
         below = self._below(goal)
         if not (below and any(self.gaps)):
             return
@@ -213,8 +213,8 @@ class _DraftState:
 def deal_gaps(subscribers: Sequence[Sequence[int]], gaps: Sequence[int], lacking: list[int]) -> dict[int, list[int]]:
     """Give each topic's ``gaps`` to the subscribers with the highest ``lacking``; return topic -> takers.
 
-    ``lacking`` is decremented. Topics with few subscribers come first. Each round gives one to each, so that a topic
-    has many owners.
+    ``lacking`` is decremented. Topics with few subscribers come first. Each round gives one partition to each
+    subscriber, so that a topic has many owners.
     """
     dealt: dict[int, list[int]] = {}
     for topic in sorted((topic for topic, gap in enumerate(gaps) if gap), key=lambda topic: len(subscribers[topic])):

@@ -1,4 +1,4 @@
-"""The best placement by search, as a cheapest flow: slower than `draft`, but it always finds the optimum.
+"""Searches for the best placement as a cheapest flow: slower than `draft`, but always finds the optimum.
 
 Topics send their partitions to members. Each partition that stays earns 1, each partition above a member's floor costs
 the member's rank, and balance outweighs any number of moves.
@@ -21,8 +21,8 @@ _SOURCE, _SINK, _TOPICS = 0, 1, 2
 def cheapest_flow(roster: Roster, floors: Sequence[int], ranks: Sequence[int], unassigned: int = 0) -> Placement | None:
     """Place all but ``unassigned`` partitions; None if floors and ranks cannot be met.
 
-    The initial flow keeps what members own and deals the gaps greedily, which is the cheapest way to send that much;
-    the search then moves only what must move.
+    The initial flow keeps what members own and deals the gaps greedily, which is the cheapest flow of this size. The
+    search then moves only what must move.
     """
     owned = [
         {member: len(topic_ownership.owned[member]) for member in sorted(topic_ownership.owned)}

@@ -1,7 +1,8 @@
-"""Flows in a network: the maximum flow, and the cheapest one.
+"""Computes flows in a network: the maximum flow, and the cheapest maximum flow.
 
-The maximum flow is Dinic's; the cheapest is the primal-dual method: shortest distances once per price level (Dijkstra
-on reduced costs), then all that fits at that price (Dinic). Costs are whole numbers, so results are exact.
+Dinic's algorithm computes the maximum flow. The primal-dual method computes the cheapest flow: for each price level,
+Dijkstra's algorithm finds the shortest distances on reduced costs, then Dinic's sends all that fits at this price.
+Costs are whole numbers, so results are exact.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Network:
         """Add an arc of ``capacity`` that already carries ``sent``; return its number.
 
         The initial flow must be the cheapest possible of its size: an arc with residual capacity has a cost of at least
-        0, one with flow of at most 0.
+        0, and an arc with flow has a cost of at most 0.
         """
         arc = len(self.head)
         self.head += (head, tail)
@@ -49,7 +50,7 @@ class Network:
             self.send(source, sink)
 
     def send(self, source: int, sink: int) -> None:
-        """Send as much as fits along arcs whose reduced cost is 0: all arcs, if none has a cost."""
+        """Send as much as fits along arcs whose reduced cost is 0, which are all arcs if none has a cost."""
         while True:
             level = self._levels(source, sink)
             if level[sink] < 0:
@@ -111,7 +112,7 @@ class Network:
                 following[node] += 1
 
     def _reprice(self, source: int, sink: int) -> bool:
-        """Raise the prices by the shortest distances from ``source``; False when the sink cannot be reached."""
+        """Raise the prices by the shortest distances from ``source``; return False if the sink cannot be reached."""
         head, residual, cost, price = self.head, self.residual, self.cost, self._price
         far = sum(map(abs, cost)) + 1
         distance = [far] * len(self.arcs)

@@ -1,4 +1,4 @@
-"""Splits a group of several levels: the topics of each level, and which members may take them in the best balance."""
+"""Splits a group with several levels into each level's topics and the members that take them in the best balance."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Split", "split_levels"]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """``levels``: members and topics of each, lowest first. ``subscribers`` by topic: those of the topic's level.
+    """``levels``: members and topics of each level, lowest first. ``subscribers``: by topic, from the topic's level.
 
-    ``outside``: (topic, member) pairs where a member owns partitions of a topic of another level.
+    ``outside``: (topic, member) pairs in which the member owns partitions of a topic that belongs to another level.
     """
 
     levels: Sequence[tuple[Sequence[int], Sequence[int]]]

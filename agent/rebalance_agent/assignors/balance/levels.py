@@ -1,8 +1,8 @@
 """Checks whether one density (load per weight) fits a whole group: the usual case of mixed subscriptions.
 
-A draft has whole loads around the fair shares. A member exceeds its share by less than one partition, so any of its
-partitions could, in fractions, carry this surplus to another subscriber. If all surplus can reach all deficit in this
-way, fractional shares of one density exist, and there are no levels. Otherwise nothing is proven.
+The loads in a draft are whole numbers near the fair shares. A member exceeds its share by less than one partition, so
+any of its partitions could, in fractions, carry this surplus to another subscriber. If all surplus can reach all
+deficit in this way, fractional shares of one density exist, and there are no levels. Otherwise nothing is proven.
 """
 
 from __future__ import annotations

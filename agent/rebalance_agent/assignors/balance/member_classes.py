@@ -1,4 +1,4 @@
-"""Classes of members: those that subscribe to the same known topics."""
+"""Finds classes of members: the members of a class subscribe to the same known topics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Computes how many partitions of each topic every member gets: keeps the promise, with the fewest moves.
 
 Partitions of one topic differ only in their owners, so counts decide everything. With equal subscriptions this is
-simple arithmetic. With mixed ones, a `draft` is used if it is proven best; otherwise the slower search of `exact`.
+simple arithmetic. With mixed subscriptions, a `draft` is used if it is proven to be the best; otherwise the slower
+search of `exact`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["best_loads", "fill", "place_partitions"]
 
 
 def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, ...]:
-    """Return each member's load with equal subscriptions; one more is given by rank, ownership, then member order."""
+    """Return each member's load with equal subscriptions; rank, ownership and member order decide who gets one more."""
     loads = list(promise.floors)
     candidates = [member for member, rank in enumerate(promise.ranks) if rank != NO_EXTRA]
     candidates.sort(key=lambda member: (promise.ranks[member], owned[member] <= loads[member]))
@@ -34,9 +35,9 @@ def place_partitions(
     unassigned: int = 0,
     levels: Sequence[int] = (),
 ) -> Placement | None:
-    """Place all but ``unassigned`` partitions; None if floors and ranks cannot be met.
+    """Place all but ``unassigned`` partitions; return None if floors and ranks cannot be met.
 
-    ``levels`` (see `Promise`) only speed it up.
+    ``levels`` (see `Promise`) only speed up the computation.
     """
     attempt = None if unassigned else draft(roster, floors, ranks, levels)
     if attempt is not None and attempt.proven:
@@ -45,7 +46,7 @@ def place_partitions(
 
 
 def best_loads(roster: Roster, promise: Promise) -> tuple[tuple[int, ...], int] | None:
-    """Return loads that keep ``promise``, and how many partitions can then stay in place; None if it cannot be kept."""
+    """Return loads that keep ``promise``, and how many partitions can then stay; None if it cannot be kept."""
     if roster.uniform():
         owned = roster.owned_counts()
         loads = fill(promise, owned, sum(roster.partitions))

@@ -18,12 +18,12 @@ __all__ = ["Promise", "by_count", "by_weight"]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The promise by member: certainly ``floors`` partitions, and at most one more.
+    """The promise to each member: at least ``floors`` partitions, and at most one more.
 
-    One more is given by ``ranks``, lowest first, as far as subscriptions allow; members of equal rank are equal.
-    Members of equal ``standing`` have equal promises: the balance is the same if they swap what they have. ``levels``:
-    the index of each member's level if fair shares have levels, lower densities first; empty means one level.
-    Strategies that balance something other than partitions promise an upper bound (`at_most`).
+    ``ranks`` decide which members get one more, lowest first, as far as subscriptions allow; members of equal rank are
+    equal. Members of equal ``standing`` have equal promises: the balance is the same if these members swap their
+    partitions. ``levels``: the index of each member's level if fair shares have levels, lower densities first; empty
+    means one level. Strategies that balance something other than partitions promise an upper bound (`at_most`).
     """
 
     standing: tuple[int, ...]
@@ -38,7 +38,7 @@ class Promise:
         return cls(standing or (0,) * len(floors), floors, (NO_EXTRA,) * len(floors))
 
     def targets(self, loads: Sequence[int]) -> list[int]:
-        """Return the most that each member may have if ``loads`` keep this promise; equal for all members of a rank."""
+        """Return the most that each member may have if ``loads`` keep this promise; equal within a rank."""
         raised = {
             rank for rank, load, low in zip(self.ranks, loads, self.floors, strict=True) if rank >= 0 and load > low
         }
@@ -60,7 +60,7 @@ def by_count(roster: Roster) -> Promise:
     """Return the promise of the best balance of partition counts that the subscriptions allow.
 
     The lexicographically best whole loads are within one of the fair shares (Frank and Murota, 2022, on decreasingly
-    minimal elements), and of two members that could take one more, that with the lower floor does.
+    minimal elements), and of two members that could take one more, the member with the lower floor takes it.
     """
     if roster.cache.count_promise is None:
         roster.cache.count_promise = _fair(roster, [1] * len(roster.members), _by_floors)

@@ -14,8 +14,8 @@ __all__ = ["release"]
 def release(plan: Plan, owned: Sequence[int], loads: Sequence[int]) -> dict[str, list[int]]:
     """Remove from ``plan`` what members own above their loads; return topic -> released numbers.
 
-    Every n-th partition is released, from a different offset for each member, so that a new member gets some of every
-    topic.
+    Every n-th partition is released, from a different offset for each member, so that a new member gets some partitions
+    of every topic.
     """
     freed: dict[str, list[int]] = {}
     overfull = [member for member, have in enumerate(owned) if have > loads[member]]

@@ -1,9 +1,10 @@
-"""Fair shares with mixed subscriptions: in proportion to weight, as far as subscriptions allow.
+"""Computes fair shares with mixed subscriptions: in proportion to weight, as far as subscriptions allow.
 
-With equal subscriptions, a member's share is the group's partitions times its part of all weights. With mixed ones no
-division may be proportional, so the shares are the fairest possible: the highest load per weight is as low as possible,
-then the next highest, and so on. These shares are unique (the lexicographically optimal base of a polymatroid:
-Fujishige 1980) and have levels: a level's topics go to that level's members, all with one load per weight.
+With equal subscriptions, a member's share is the number of the group's partitions times the member's part of all
+weights. With mixed subscriptions, a proportional division may be impossible, so the shares are the fairest possible:
+the highest load per weight is as low as possible, then the next highest, and so on. These shares are unique (the
+lexicographically optimal base of a polymatroid: Fujishige 1980) and have levels: a level's topics go to that level's
+members, all with one load per weight.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["fair_densities"]
 def fair_densities(
     partitions: Sequence[int], subscribers: Sequence[tuple[int, ...]], weights: Sequence[int]
 ) -> list[Fraction]:
-    """Return the load per weight of each member; its fair share is this times its weight. 0 for members without topics.
+    """Return the load per weight of each member; times the weight it is the fair share. 0: no topics.
 
     ``partitions`` and ``subscribers`` are by topic, ``weights`` (> 0) by member.
     """
@@ -73,7 +74,8 @@ def _crowded(
 ) -> tuple[list[int], list[tuple[int, ...]]] | None:
     """Return the topics that do not fit at one density over ``kinds``, with all classes of members that may take them.
 
-    None if all fit. A flow decides: every topic's partitions (times ``weight``) into each class's part of ``total``.
+    Return None if all fit. A flow from every topic's partitions (times ``weight``) into each class's part of ``total``
+    decides this.
     """
     if len(kinds) == 1 or not topics:
         return None

@@ -1,4 +1,4 @@
-"""Deals partitions in turn, by slices and with shared tuples instead of one step per partition."""
+"""Deals partitions in turn, with slices and shared tuples instead of one step per partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def single_numbers(counts: Iterable[int]) -> list[tuple[int, ...]]:
 
 
 def deal_all(roster: Roster, takers: Sequence[int]) -> Plan:
-    """Return a plan that gives all partitions, topic by topic, to distinct ``takers`` in turn; it ignores owners."""
+    """Return a plan that gives all partitions, topic by topic, to distinct ``takers`` in turn; ignore owners."""
     plan = roster.empty_plan()
     counts = roster.partitions
     singles = single_numbers(counts)
@@ -40,7 +40,7 @@ def deal_all(roster: Roster, takers: Sequence[int]) -> Plan:
 
 
 def _deal_repeating(roster: Roster, takers: Sequence[int], count: int) -> Plan:
-    """Deal where takers and partitions of a topic divide evenly: a member gets equal numbers of all its topics."""
+    """Deal if takers are a multiple or divisor of ``count``; a member gets the same numbers of all its topics."""
     plan = roster.empty_plan()
     turns = len(takers)
     apart = max(1, turns // count)

@@ -1,12 +1,12 @@
 """Models of the assignors of Kafka's brokers (KIP-848), for groups whose coordinator assigns.
 
-- ``uniform``: an even spread that keeps what members have; ``mixed_subscriptions`` is its part for groups whose members
-  subscribe to different topics, with ``load_levels``.
-- ``range``: like the classic assignor, without racks.
-- ``java_order``: the order of Java's maps, which decides between equals in a broker.
+- ``uniform``: spreads partitions evenly and keeps what members have. ``mixed_subscriptions``: does this in groups whose
+  members subscribe to different topics, with the order of members in ``load_levels``.
+- ``range``: assigns like the classic assignor, without racks.
+- ``java_order``: computes the order of Java's maps, by which a broker decides between equal members.
 
-Given the broker's order of members and topics, results are identical. In a roster both are by name: loads are the same,
-but other members may have one partition more.
+Given the broker's order of members and topics, results are identical. A roster sorts both by name: the loads are the
+same, but other members may have one partition more.
 
 Source: measured against the classes of Kafka 4.3.0 (``tests/peers/test_kafkas_own_broker_assignors.py``).
 """
@@ -39,4 +39,4 @@ BROKER_ASSIGNORS: Mapping[str, Strategy] = {
         ),
     )
 }
-"""The brokers' default assignors, by the name in ``group.consumer.assignors``. Members cannot run them."""
+"""The brokers' default assignors, by their names in ``group.consumer.assignors``. Members cannot run them."""

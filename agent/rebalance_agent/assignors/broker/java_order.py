@@ -38,7 +38,7 @@ def _bucket(value: int, buckets: int) -> int:
 
 
 def _hash_of(name: str) -> int:
-    """Return ``String.hashCode`` as an unsigned number: over UTF-16 units, as Java's strings have them."""
+    """Return ``String.hashCode`` as an unsigned number: over the UTF-16 units of Java's strings."""
     units = name.encode("utf-16-be", "surrogatepass")
     value = 0
     for high, low in zip(units[::2], units[1::2], strict=True):

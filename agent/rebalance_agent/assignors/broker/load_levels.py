@@ -11,14 +11,14 @@ __all__ = ["GivingMembers", "TakingMembers", "by_load"]
 
 
 def by_load(members: Sequence[int], loads: Sequence[int]) -> list[int]:
-    """Return ``members`` by rising load; equal ones by index."""
+    """Return ``members`` by rising load; members with equal loads by index."""
     return sorted(members, key=lambda member: (loads[member], member))
 
 
 class TakingMembers:
-    """Fills members level by level, from the least loaded one on: all below ``level`` get one partition, then the next.
+    """Fills members level by level, least loaded first: all at ``level`` get one partition, then the next level.
 
-    ``level``: the load that members have before their turn.
+    ``level``: the load of these members before their turn.
     """
 
     def __init__(self, order: list[int], loads: Sequence[int]) -> None:
@@ -40,7 +40,7 @@ class TakingMembers:
 
 
 class GivingMembers:
-    """Drains members level by level, from the most loaded one on. ``level``: the load before their turn."""
+    """Drains members level by level, most loaded first. ``level``: the load of these members before their turn."""
 
     def __init__(self, order: list[int], loads: Sequence[int]) -> None:
         """Start with the last of ``order``, which is by rising load."""

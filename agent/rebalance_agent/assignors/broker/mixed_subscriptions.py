@@ -1,8 +1,8 @@
 """The brokers' ``uniform`` assignor for members with different subscriptions.
 
-Topics with the most partitions per subscriber come first. First partitions without an owner fill the least loaded
-subscribers, then each topic moves partitions from its most loaded to its least loaded subscribers, round after round
-until no topic moves any. The result is balanced for each topic, but not always for the whole group.
+Topics with the most partitions per subscriber come first. First, partitions without an owner fill the least loaded
+subscribers. Then each topic moves partitions from its most loaded to its least loaded subscribers, round after round,
+until no partition moves. The result is balanced for each topic, but not always for the whole group.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from rebalance_agent.assignors.roster import Plan, Roster
 __all__ = ["balance_mixed"]
 
 ROUNDS_MAX = 16
-"""Rounds over all topics: Kafka's own limit."""
+"""Maximum number of rounds over all topics, the same as in Kafka."""
 
 _MOVABLE_MIN = 2
-"""Minimum subscribers of a topic for its partitions to move."""
+"""Minimum number of subscribers of a topic for its partitions to move."""
 
 
 def balance_mixed(roster: Roster) -> Plan:
@@ -82,7 +82,7 @@ class _Draft:
                     last_moved = topic
 
     def _balance_topic(self, topic: int) -> bool:
-        """Return whether partitions of ``topic`` moved."""
+        """Move partitions of ``topic`` between its subscribers; return whether any moved."""
         order = by_load(self._roster.subscribers[topic], self._loads)
         if self._loads[order[-1]] - self._loads[order[0]] <= 1:
             return False

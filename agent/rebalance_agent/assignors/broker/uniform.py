@@ -1,8 +1,8 @@
 """``uniform``, the brokers' default assignor, for a group whose members all subscribe to the same topics.
 
 Members get equal quotas, and ``partitions % members`` of them get one partition more: in order, members that already
-have it, and at the end as many others as needed. Partitions beyond members' quotas are appended to those without an
-owner, and all of these fill the members below their quotas, in order.
+have one more, and at the end as many others as needed. Partitions beyond members' quotas are appended to the partitions
+without an owner, and all of these fill the members below their quotas, in order.
 """
 
 from __future__ import annotations

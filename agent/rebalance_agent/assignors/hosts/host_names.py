@@ -1,4 +1,4 @@
-"""Rules that name the host of a member: by its address, its pod or node, or a part of its client id. Pure."""
+"""Rules that name a member's host after the member's address, its pod or node, or a part of its client id. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HostRule:
     attribute: str | None = None
 
     def name(self, client_id: str, address: str, where: Workload | None = None) -> str:
-        """Return the host of a member; ``address``: as in its record, ``where``: as its sidecar reported it."""
+        """Return a member's host; ``address`` comes from the member's record, ``where`` from its sidecar."""
         if self.client_id is not None and (found := self.client_id.fullmatch(client_id[:CLIENT_ID_MAX])):
             host: str = found[1] or ""
         else:
@@ -49,7 +49,7 @@ class HostNames:
 
     @classmethod
     def parse(cls, text: str) -> HostNames:
-        """Parse ``GROUPS=RULE``; several are separated by newlines or semicolons.
+        """Parse entries ``GROUPS=RULE``, separated by newlines or semicolons.
 
         ``RULE``: ``address``, ``pod``, ``node``, or a regular expression for client ids with a group.
 

@@ -1,7 +1,7 @@
 """Counts the hosts of each topic's partitions, and computes whether a random distribution could explain them. Pure.
 
-A topic can be entirely on one host by chance, and in a group with few topics all of them can. So the number of such
-topics is compared with the result of a random distribution over the same hosts.
+A topic can be entirely on one host by chance, and in a group with few topics all of them can. So this module compares
+the number of such topics with the result of a random distribution over the same hosts.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ CHANCE_MAX = 1e-6
 """Highest probability for which an assignment counts as clustered: thousands of groups are measured all the time."""
 
 _PROBABILITY_MIN = 1e-300
-"""Smaller probabilities count as this one, so that their logarithm exists."""
+"""Smaller probabilities are replaced by this one, so that the logarithm exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostSpread:
     """The ``topics`` that could be on several hosts: they have several assigned partitions and several possible hosts.
 
-    ``on_one_host``: how many of them are entirely on one host. ``hosts``: how many hosts could own some of them.
-    ``ratio``: mean over topics of hosts that own partitions / min(partitions, possible hosts); 1 is best. ``chance``:
-    upper bound of the probability that a random distribution puts as many of these topics on one host.
+    ``on_one_host``: how many of these topics are entirely on one host. ``hosts``: how many hosts could own partitions
+    of them. ``ratio``: mean over topics of hosts that own partitions / min(partitions, possible hosts); 1 is best.
+    ``chance``: upper bound of the probability that a random distribution puts as many of these topics on one host.
     """
 
     topics: int
@@ -55,12 +55,12 @@ class HostSpread:
 def host_spread(
     roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], targets: Sequence[int], hosts: Sequence[str]
 ) -> HostSpread | None:
-    """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` are by member, too.
+    """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` have one entry per member, too.
 
     A host could own partitions of a topic if one of its members subscribes to the topic and has capacity: the member's
     target exceeds the number of partitions that it owns of topics with other subscribers. So passive members of a
-    failover group, and members that are full with other topics, are not possible owners. None if no topic could be on
-    several hosts.
+    failover group, and members that are full with other topics, are not possible owners. Return None if no topic could
+    be on several hosts.
     """
     if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
         return None
@@ -102,7 +102,7 @@ class _LoadOfOthers:
                     self._loads[member] += len(numbers)
 
     def of(self, member: int, key: int) -> int:
-        """Return the partitions of ``member`` that are of topics with other subscribers than ``key``."""
+        """Return how many partitions ``member`` owns of topics with subscribers other than ``key``."""
         return self._loads[member] - self._alike.get((member, key), 0)
 
 

@@ -1,5 +1,5 @@
-"""Places partitions near their owners, by the racks of replicas and by labels.
+"""Assigns partitions to members that are near, according to the racks of replicas and to labels.
 
-- ``locality``: which members are near a partition; ``labels``: labels of members and topics.
-- ``nearest``: partitions to near members at least cost; ``even_deal``: deals partitions in turn.
+- ``locality``: finds the members near a partition; ``labels``: parses the labels of members and topics.
+- ``nearest``: deals partitions to near members at the least cost; ``even_deal``: deals partitions in turn.
 """

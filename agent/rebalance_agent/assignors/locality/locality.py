@@ -1,8 +1,8 @@
 """Locality: finds the members that are not in the racks of a partition, or lack the labels that its topic prefers.
 
-A member misses the racks if its known rack has no replica while another subscriber's rack has one. It misses the labels
-if it lacks one that the topic prefers while another subscriber has all. Each miss counts 1, so a partition has up to
-2. Properties that no subscriber has, or that are unknown, are not misses.
+A member misses the racks if its known rack has no replica while another subscriber's rack has one. A member misses the
+labels if it lacks a label that the topic prefers while another subscriber has all of these labels. Each miss counts 1,
+so a partition has up to 2 misses. Properties that no subscriber has, or that are unknown, are not misses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ __all__ = ["Locality", "MemberKind", "Preference", "locality_of", "racks_known"]
 class Preference:
     """The racks and labels that partitions prefer. ``subscribers``: the members that may own them, as in the roster.
 
-    ``racks`` have replicas, ``labels`` are preferred; None if that makes no difference between the subscribers.
+    ``racks``: the racks with replicas; ``labels``: the preferred labels; None if all subscribers are equal in this
+    respect.
     """
 
     subscribers: tuple[int, ...]
@@ -45,7 +46,7 @@ class MemberKind:
 
 @dataclass(frozen=True, slots=True)
 class Locality:
-    """``kinds`` by member; ``preferences`` by topic: one for each partition, equal ones the same object."""
+    """``kinds`` by member; ``preferences`` by topic: one for each partition; equal preferences are one object."""
 
     kinds: tuple[MemberKind, ...]
     preferences: tuple[tuple[Preference, ...], ...]
@@ -67,7 +68,8 @@ def locality_of(
 ) -> Locality:
     """Return the kinds of members and the preferences of partitions of ``roster``.
 
-    ``label_texts``: labels of each member, none if empty; ``affinities``: topic -> labels that it prefers.
+    ``label_texts``: the labels of each member, or empty for no labels; ``affinities``: topic -> labels that the topic
+    prefers.
     """
     texts = label_texts or ("",) * len(roster.members)
     affinities = affinities or {}

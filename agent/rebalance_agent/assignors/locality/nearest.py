@@ -1,9 +1,10 @@
-"""Deals partitions at least cost of balance, misses and moves; exact.
+"""Deals partitions with the exact least cost of balance, misses and moves.
 
 A miss is a partition whose owner's rack has no replica of it, or whose owner lacks labels that its topic prefers (see
-``locality``). Partitions with equal preferences differ only in their owners, and members of one kind only in what they
-own. One cheapest flow decides: preferences send their partitions to present owners, or to kinds of members and on to
-any member of the kind. Balance outweighs any number of misses and moves, and one of these any number of the other.
+``locality``). Partitions with equal preferences differ only in their owners, and members of one kind differ only in
+what they own. One cheapest flow decides: preferences send their partitions to present owners, or to kinds of members
+and from there to any member of the kind. Balance outweighs any number of misses and moves, and one miss outweighs any
+number of moves, or the reverse.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _MISSES_MAX = 2
 
 
 def deal_nearest(roster: Roster, locality: Locality, promise: Promise, *, moves_first: bool) -> Plan:
-    """Return the plan that keeps ``promise`` with the fewest misses, then moves; ``moves_first``: the other way round.
+    """Return the plan that keeps ``promise`` with the fewest misses, then moves; ``moves_first``: reversed order.
 
     With ``moves_first``, the number of moves stays minimal: racks decide only which partitions move, and where these
     and partitions without an owner go.
@@ -38,7 +39,7 @@ def deal_nearest(roster: Roster, locality: Locality, promise: Promise, *, moves_
 
 
 class _Pool:
-    """The partitions of one preference by owner (None: no owner). Topics in order, their partitions ascending."""
+    """The partitions of one preference by owner (None: no owner). Topics are in order, their partitions ascend."""
 
     def __init__(self) -> None:
         self.owned: dict[int | None, list[_Partition]] = {}
@@ -66,7 +67,7 @@ def _pools(roster: Roster, locality: Locality) -> dict[Preference, _Pool]:
 
 
 def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promise, *, moves_first: bool) -> _Flow:
-    """Send every partition to a member at least cost."""
+    """Send every partition to a member, at the least total cost."""
     kinds = indexes_by_value(locality.kinds)
     total = sum(pool.size for pool in pools.values())
     per_miss, per_move = (1, _MISSES_MAX * total + 1) if moves_first else (total + 1, 1)
@@ -106,7 +107,7 @@ def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promi
 def _deal(roster: Roster, pools: dict[Preference, _Pool], locality: Locality, flow: _Flow) -> Plan:
     """Pick the partitions, so that those of one topic spread over many members.
 
-    A partition that leaves its owner cannot return to it: keeping it would have been cheaper.
+    A partition that leaves its owner cannot return to this owner, because to keep it would have been cheaper.
     """
     kinds = indexes_by_value(locality.kinds)
     given: list[list[_Partition]] = [[] for _ in roster.members]

@@ -1,6 +1,6 @@
-"""Strategies of other packages: found by their entry points, imported only when they are needed, and never trusted.
+"""Finds strategies of other packages by their entry points, imports them only when needed, and never trusts them.
 
 - ``installed_plugins``: finds the packages that declare a strategy, and loads one or states why it cannot be used.
-- ``guarded_strategy``: a strategy whose failures are errors of this package, and whose results are checked.
-- ``result_checks``: the checks of these results.
+- ``guarded_strategy``: turns the failures of a strategy into errors of this package, and checks its results.
+- ``result_checks``: contains the checks of these results.
 """

@@ -1,7 +1,7 @@
 """Guards a strategy of another package: its exceptions become errors of this package, and its results are checked.
 
-So the same code handles the errors of all strategies, and no plan is used that leaves a partition without an owner or
-gives it to too many members.
+So the same code handles the errors of all strategies, and a plan that leaves a partition without an owner, or gives it
+to too many members, is rejected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _Check = Callable[..., object]
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A function of another package. A call raises ``raises`` for any exception of its own, and for a wrong result.
+    """A function of another package. A call raises ``raises`` if the function fails or its result is wrong.
 
     ``label``: the strategy and the function, for the text. Exceptions of the classes ``passes`` are not replaced.
     """

@@ -1,8 +1,8 @@
 """Finds and loads strategies that other packages declare as entry points.
 
-Only installed distributions have entry points; no setting and no record of a group can name a module. Their names are
-read once, from the metadata of the distributions. A package is imported when its strategy is looked up, or when all
-strategies are listed.
+Only installed distributions have entry points; no setting and no record of a group can name a module. The names of the
+entry points are read once, from the metadata of the distributions. A package is imported when its strategy is looked
+up, or when all strategies are listed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["ENTRY_POINT_GROUP", "OUR_PACKAGE", "EntryPoint", "Plugin", "Plugins", "installed_entry_points"]
 
 ENTRY_POINT_GROUP = "rebalance_agent.strategies"
-"""The group of entry points: the name is the strategy's, the object a `Strategy`."""
+"""The group of entry points: the name of an entry point is the strategy's name, its object is a `Strategy`."""
 
 OUR_PACKAGE = "kafka-rebalance-agent"
 """The distribution of this package."""
@@ -34,7 +34,7 @@ _logger = logging.getLogger(__name__)
 
 
 class EntryPoint(Protocol):
-    """The part of ``importlib.metadata.EntryPoint`` that is used."""
+    """The part of ``importlib.metadata.EntryPoint`` that this module uses."""
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class EntryPoint(Protocol):
 
     @property
     def dist(self) -> Any:  # noqa: ANN401 - a Distribution, None for entry points without one
-        """The distribution that declares it."""
+        """The distribution that declares the entry point."""
         ...
 
     def load(self) -> object:
@@ -58,9 +58,10 @@ class EntryPoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A declared strategy. ``package``: its distribution with the version, or all of them if several declare it.
+    """A strategy that a distribution declares.
 
-    ``strategy``: its eager form, guarded; None if it cannot be used, in which case ``problem`` is the reason and its
+    ``package``: the distribution with its version, or all distributions that declare the strategy. ``strategy``: the
+    eager form, guarded; None if the strategy cannot be used, in which case ``problem`` states the reason and the
     solution.
     """
 
@@ -96,7 +97,7 @@ class Plugins:
 
     @cached_property
     def _declared(self) -> Mapping[str, tuple[EntryPoint, ...]]:
-        """Name -> its entry points, sorted: more than one where packages use the same name."""
+        """Name -> its entry points, sorted: more than one if several packages use the same name."""
         declared: dict[str, list[EntryPoint]] = {}
         try:
             for entry in self._scan():
@@ -111,7 +112,7 @@ class Plugins:
         return tuple(self._declared)
 
     def find(self, name: str) -> Plugin | None:
-        """Return the plugin of that name, which is an eager form's; None if no package declares one.
+        """Return the plugin whose eager form has that name; None if no package declares such a plugin.
 
         A plugin that cannot be used is not tried again in this process.
         """
@@ -125,7 +126,7 @@ class Plugins:
     def usable(self, name: str) -> Strategy | None:
         """Return the strategy of that name, an eager or a cooperative form, if a package declares one.
 
-        Return None if it cannot be used, which is logged the first time.
+        Return None if the strategy cannot be used; the first such call logs the reason.
         """
         eager = name.removeprefix(COOPERATIVE_PREFIX)
         plugin = self.find(eager)

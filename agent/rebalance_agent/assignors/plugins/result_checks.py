@@ -1,4 +1,4 @@
-"""Checks of what the functions of a strategy return; each raises ``ValueError`` if it breaks their contract."""
+"""Checks the results of a strategy's functions; each check raises ``ValueError`` if a result breaks the contract."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_plan(plan: object, roster: Roster, copies: int) -> None:
     """Check that ``plan`` assigns each partition to at least one subscriber, and to at most ``copies`` of them.
 
     Raises:
-        ValueError: it does not; the text names the first member or partition.
+        ValueError: the plan does not; the text names the first member or partition that breaks the rule.
     """
     rows = check_shape(plan, roster)
     counts = roster.partitions

@@ -1,8 +1,8 @@
-"""Computes how many copies every member gets when each partition goes to several: as even as subscriptions allow.
+"""Computes how many copies every member gets if each partition goes to several members, as evenly as possible.
 
 A member takes each partition of a topic at most once. Within this limit, the highest number of copies is as low as
 possible, then the next highest, and so on; the result is exact. All numbers increase in step; a member that cannot take
-one more at some point never can again (Megiddo, 1974), and the others continue.
+one more at some point never can again (Megiddo, 1974), and the other members continue.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Shares", "copies_of", "share_copies"]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """By member: ``floors`` copies for certain, and one more by ``ranks``, lowest first (`NO_EXTRA`: never)."""
+    """By member: at least ``floors`` copies; ``ranks`` decide who gets one more, lowest first (`NO_EXTRA`: never)."""
 
     floors: tuple[int, ...]
     ranks: tuple[int, ...]
@@ -58,7 +58,7 @@ def _equal_shares(roster: Roster, redundancy: int) -> Shares:
 
 
 class _CopyFlow:
-    """Topics by equal subscribers, and the flow of their copies to members."""
+    """Topics grouped by equal subscribers, and the flow of their copies to members."""
 
     def __init__(self, roster: Roster, redundancy: int) -> None:
         self._partitions: dict[tuple[int, ...], int] = {}

@@ -1,7 +1,8 @@
 """``failover``: active and passive members. Every partition goes to the member with the highest priority.
 
-Per topic, the active member is the subscriber with the highest priority; of equal ones, the member that owns most of
-the topic, then most of all topics, then the first in member order. So a new member of equal priority never takes over.
+Per topic, the active member is the subscriber with the highest priority; among members of equal priority, the member
+that owns most of the topic, then most of all topics, then the first in member order. So a new member of equal priority
+never takes over.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def failover(roster: Roster) -> Plan:
 
 
 def promise_failover(roster: Roster) -> Promise:
-    """Return the promise of all partitions of a topic for its active member, and none for others."""
+    """Return the promise of all partitions of a topic to its active member, and of none to other members."""
     loads = [0] * len(roster.members)
     for active, count in zip(_actives(roster), roster.partitions, strict=True):
         loads[active] += count

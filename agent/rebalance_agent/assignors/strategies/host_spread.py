@@ -16,7 +16,7 @@ from rebalance_agent.assignors.subscribers import indexes_by_value
 __all__ = ["CHECKS_MAX", "break_up"]
 
 CHECKS_MAX = 300_000
-"""Maximum exchanges checked: half a second. Nearly always one of the first is possible."""
+"""Maximum number of exchanges checked: half a second. One of the first is nearly always possible."""
 
 
 def break_up(roster: Roster, plan: Plan, hosts: Sequence[str]) -> None:
@@ -28,7 +28,7 @@ def break_up(roster: Roster, plan: Plan, hosts: Sequence[str]) -> None:
 
 
 def _clustered(roster: Roster, plan: Plan, hosts: Sequence[str]) -> list[int]:
-    """Return the topics of several partitions that are on one host although several subscribe, in order."""
+    """Return, in order, the topics with several partitions that are on one host although several hosts subscribe."""
     alone = {topic for topic, count in zip(roster.topics, roster.partitions, strict=True) if count > 1}
     seen: set[str] = set()
     for members in indexes_by_value(hosts).values():
@@ -68,7 +68,7 @@ class _HostSpread:
         return len(self._on[topic]) == 1
 
     def break_up(self, topic: int, clustered: Sequence[int]) -> bool:
-        """Move a partition of ``topic`` to another host, preferably in exchange for one of ``clustered`` topics."""
+        """Move a partition of ``topic`` to another host, preferably in exchange for one from ``clustered``."""
         if not self.is_clustered(topic):
             return False
         (host,) = self._on[topic]
@@ -92,7 +92,7 @@ class _HostSpread:
         return [member for member in self._members_of[host] if self._roster.topics[topic] in self._plan[member]]
 
     def _offers(self, topic: int, clustered: Sequence[int], takers: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield topics and their owners, of which one partition might be exchanged."""
+        """Yield pairs of a topic and an owner of which one partition might be exchanged."""
         able = frozenset(takers)
         for other in clustered:
             if self.is_clustered(other):

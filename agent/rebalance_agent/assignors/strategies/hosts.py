@@ -1,4 +1,4 @@
-"""The hosts of members, and an order of members in which those of one host are far apart."""
+"""Derives the hosts of members, and an order of members in which members of one host are far apart."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 def host_of(member: HasIdentity) -> str:
     """Return the name that the members of one host share: the client id, which the member id begins with.
 
-    A static member, or one with another form of id, has a name of its own.
+    A static member, or a member with another form of id, has a name of its own.
     """
     return _UUID.sub("", identity(member))
 
 
 def interleaved(hosts: Sequence[str], keys: Sequence[bytes]) -> list[int]:
-    """Return the members in order of their ``keys``, but those of one of the ``hosts`` spread evenly over the order."""
+    """Return the members in order of their ``keys``, but spread the members of each of the ``hosts`` evenly over it."""
     order = sorted(range(len(keys)), key=keys.__getitem__)
     turns: list[tuple[float, bytes, int]] = []
     for places in indexes_by_value(hosts[member] for member in order).values():

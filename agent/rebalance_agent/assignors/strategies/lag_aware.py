@@ -2,10 +2,10 @@
 
 Members keep what they own, up to ``assignment.max.count.factor`` times their load in the best balance of counts;
 partitions without an owner go, heaviest first, to the least loaded members; then partitions move from the most to the
-least loaded members, while this lowers the higher load of the two and ``assignment.max.moves`` allows it. If the
-highest load may still be more than a third above its lower bound, and a fresh deal of the whole group would lower it
-within the allowed moves, the fresh deal is used. It does not depend on ownership, so a group that has reached it keeps
-its assignment.
+least loaded members, while a move lowers the higher load of the two members and ``assignment.max.moves`` allows it. If
+the highest load may still be more than a third above its lower bound, and a fresh deal of the whole group would lower
+it within the allowed moves, the fresh deal is used. A fresh deal does not depend on ownership, so a group that has
+reached it keeps its assignment.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def lag_aware(roster: Roster) -> Plan:
 
 
 def promise_lag_aware(roster: Roster) -> Promise:
-    """Return each member's limit of partitions; how many it gets below that depends on their loads."""
+    """Return each member's limit of partitions; the loads decide how many it gets below this limit."""
     return Promise.at_most(_limits(roster))
 
 
@@ -191,7 +191,7 @@ def _fresh_deal(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequenc
 
 
 def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
-    """Match members and bins of equal subscription greedily, the pair that keeps most partitions first."""
+    """Match members and bins of equal subscription greedily, beginning with the pair that keeps most partitions."""
     topic_index = {name: topic for topic, name in enumerate(roster.topics)}
     kind_of = topics_of_members(roster)
     common: dict[tuple[int, int], int] = {}

@@ -1,4 +1,4 @@
-"""``rack-aware-sticky``: best balance first, then the fewest misses, then the fewest moves; each of them exact.
+"""``rack-aware-sticky``: the best balance first, then the fewest misses, then the fewest moves; all three are exact.
 
 A miss is a partition whose owner's rack has no replica of it, or whose owner lacks labels that its topic prefers (see
 ``locality``).
@@ -36,7 +36,7 @@ def read_labelled(user_data: bytes) -> MemberUserData:
     """Decode labels, last assignment and its generation from a member's user data.
 
     Raises:
-        DecodeError: it breaks the format, or the labels are not valid.
+        DecodeError: the user data breaks the format, or the labels are not valid.
     """
     decoded = decode_labelled(user_data)
     try:
@@ -47,7 +47,7 @@ def read_labelled(user_data: bytes) -> MemberUserData:
 
 
 def write_labels(user_data: MemberUserData) -> bytes:
-    """Encode a member's user data under the cooperative protocol, where the subscription states what it owns."""
+    """Encode a member's user data for the cooperative protocol, where the subscription states what the member owns."""
     return encode_labelled(replace(user_data, owned={}))
 
 

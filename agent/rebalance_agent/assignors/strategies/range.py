@@ -1,4 +1,4 @@
-"""``range``: per topic, consecutive partitions for each member; Kafka's own, rack-aware since KIP-881.
+"""``range``: gives each member consecutive partitions of a topic; Kafka's own strategy, rack-aware since KIP-881.
 
 Source: Kafka's RangeAssignor. Without racks, topics of equal count and subscribers are co-partitioned by arithmetic
 alone. With racks, members first take partitions that have a replica in their rack (topics of equal count and
@@ -47,7 +47,7 @@ def plain_ranges(roster: Roster) -> Plan:
 
 
 def _row(count: int, members: int) -> list[tuple[int, ...]]:
-    """Return ``count`` partitions in runs for ``members``; if there are fewer partitions, for the first of them.
+    """Return ``count`` partitions in runs for ``members``; with fewer partitions, the first members get one each.
 
     All topics of equal count and number of subscribers share the result.
     """
@@ -115,7 +115,7 @@ def _match_racks(topics: Sequence[_RackTopic], racks: Sequence[str | None]) -> N
 def _match_together(
     topics: Sequence[_RackTopic], subscribers: Sequence[int], count: int, racks: Sequence[str | None]
 ) -> None:
-    """Give partition ``n`` of all ``topics`` to the first member whose rack has replicas of all of them."""
+    """Give partition ``n`` of all ``topics`` to the first member whose rack has replicas of all these partitions."""
     remaining = list(subscribers)
     for number in range(count):
         for member in remaining:

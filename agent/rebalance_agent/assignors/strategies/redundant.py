@@ -1,11 +1,11 @@
 """``redundant`` assigns every partition to several members, in different racks if racks are known.
 
-Copies are spread as evenly as subscriptions allow (`share_copies`); among all such ways, the fewest copies share a rack
-with another copy of their partition; among those, the fewest copies are new to their member. One cheapest flow decides:
-partitions with equal subscribers and equal current holders form a group, which sends its copies to racks and on to
-members, at most as many to a member as the group has partitions. In order of racks and members, the copies are then
-dealt around the group's partitions: no member gets a partition twice, and no rack gets a second copy before it has one
-of all.
+Copies are spread as evenly as subscriptions allow (`share_copies`); among all such ways, one is chosen in which the
+fewest copies share a rack with another copy of their partition, and then the fewest copies are new to their member. One
+cheapest flow decides: partitions with equal subscribers and equal current holders form a group, which sends its copies
+to racks and on to members, at most as many to a member as the group has partitions. In order of racks and members, the
+copies are then dealt around the group's partitions: no member gets a partition twice, and no rack gets a second copy of
+a partition before it has a copy of every partition.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rebalance_agent.model.partitions import topic_partitions
 __all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]
 
 REDUNDANCY_MAX = 1000
-"""Maximum members that get one partition; in larger groups not every member gets every partition."""
+"""Maximum number of members that get one partition; in larger groups not every member gets every partition."""
 
 REDUNDANCY = whole_number(
     name="assignment.redundancy",
@@ -53,12 +53,12 @@ class _Alike:
 
 
 def redundancy(roster: Roster) -> int:
-    """Return how many members each partition is to go to."""
+    """Return the number of members that get each partition."""
     return roster.shared_by_all(REDUNDANCY)
 
 
 def redundant(roster: Roster) -> Plan:
-    """Return the plan with the best balance of copies, then the fewest that share a rack, then the fewest new ones."""
+    """Return the plan with the best balance of copies, then the fewest in shared racks, then the fewest new."""
     groups = _groups(roster)
     racks = _racks(roster)
     given: list[list[tuple[str, int]]] = [[] for _ in roster.members]
@@ -96,12 +96,12 @@ def _groups(roster: Roster) -> list[_Alike]:
 
 
 def _racks(roster: Roster) -> list[tuple[str, int]]:
-    """Return each member's rack; a member without a known rack has one of its own."""
+    """Return each member's rack; a member without a known rack counts as a rack of its own."""
     return [(member.rack, -1) if member.rack else ("", index) for index, member in enumerate(roster.members)]
 
 
 def _cheapest(groups: list[_Alike], racks: list[tuple[str, int]], shares: Shares) -> list[Mapping[int, int]]:
-    """Return, by group, member -> number of its copies."""
+    """Return member -> number of its copies, for each group."""
     total = sum(len(group.partitions) * group.copies for group in groups)
     per_clash = total + 1
     outweigh = (total + 1) * per_clash

@@ -1,6 +1,7 @@
-"""``roundrobin``, Kafka's own: deals all topic-partitions in turn to the members in order.
+"""``roundrobin``, Kafka's own strategy: deals all topic-partitions in turn to the members in order.
 
-Source: Kafka's RoundRobinAssignor. Dealing a topic to its subscribers in turn is done by slices, not per partition.
+Source: Kafka's RoundRobinAssignor. This module deals a topic to its subscribers with slices instead of one step per
+partition.
 """
 
 from __future__ import annotations

@@ -22,14 +22,14 @@ from rebalance_agent.model.subscription import MemberSubscription
 __all__ = ["SHUFFLED_ROUNDROBIN", "shuffled_roundrobin"]
 
 DIGEST_BYTES = 16
-"""Bytes of a sort key, enough that no two members get equal keys."""
+"""Length of a sort key in bytes: long enough that no two members get equal keys."""
 
 
 def shuffled_roundrobin(roster: Roster) -> Plan:
     """Return a plan with the best balance, then topics on several hosts, then the fewest moves.
 
-    What members do not own is dealt in an order that depends only on the names of members and topics: the members
-    whose names sort first do not get more than others in every group.
+    Partitions that no member owns are dealt in an order that depends only on the names of members and topics. So the
+    members whose names sort first do not get more than others in every group.
     """
     seed = hashlib.blake2b(digest_size=DIGEST_BYTES)
     # A static member keeps its position over restarts, which change its member id.

@@ -1,8 +1,8 @@
 """``sticky`` and ``cooperative-sticky``: the best balance of partition counts, then the fewest moves and rack misses.
 
 Both use the wire formats of Kafka's assignors of these names (KIP-54, KIP-341, KIP-429), so Java, librdkafka, franz-go
-and Python members can share a group. Under the eager protocol, user data contains what a member owns; under the
-cooperative one, the subscription does, and user data contains the generation.
+and Python members can share a group. Under the eager protocol, user data contains what a member owns. Under the
+cooperative protocol, the subscription contains what a member owns, and user data the generation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ __all__ = ["STICKY", "sticky"]
 def sticky(roster: Roster) -> Plan:
     """Return the plan with the best balance of counts that subscriptions allow, then the fewest moves.
 
-    Where racks are known, partitions that move or have no owner go to racks with a replica as far as that allows.
+    If racks are known, partitions that move or have no owner go to racks with a replica, as far as the fewest moves
+    allow.
     """
     promise = by_count(roster)
     if racks_known(roster) and (locality := locality_of(roster)).matters:

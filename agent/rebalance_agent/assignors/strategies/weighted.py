@@ -1,10 +1,10 @@
-"""``weighted-sticky``: partitions in proportion to members' weights, with the fewest moves.
+"""``weighted-sticky``: assigns partitions in proportion to members' weights, with the fewest moves.
 
-Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; rounding uses the largest remainder, and among equal ones
-prefers current owners. With mixed subscriptions the shares are those of `fair_densities`.
+Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; rounding uses the largest remainder, and among equal
+remainders prefers current owners. With mixed subscriptions, `fair_densities` computes the shares.
 
-With a setting, every topic is divided in these proportions, and all topics together as far as possible: topics are then
-the kinds of `assign_units`, and weights its sizes.
+With the setting for shares by topic, every topic is divided in these proportions, and all topics together as far as
+possible. `assign_units` then gets topics as kinds and weights as sizes.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ SCOPE = Setting(
 
 
 def weighted(roster: Roster) -> Plan:
-    """Return the plan that gives members their weight's share with the fewest moves."""
+    """Return the plan that gives each member the share of its weight, with the fewest moves."""
     if roster.shared_by_all(SCOPE) == TOPIC:
         return _by_topic(roster)
     return deal_balanced(roster, promise_weighted(roster))
 
 
 def promise_weighted(roster: Roster) -> Promise:
-    """Return each member's share by weight; with shares by topic the sum of these, each rounded up."""
+    """Return each member's share by weight; with shares by topic, the sum of its shares, each rounded up."""
     weights = roster.of(WEIGHT)
     if roster.shared_by_all(SCOPE) == ALL:
         return by_weight(roster, weights)

@@ -1,8 +1,8 @@
-"""Distributes partitions of different weight to bins, one per member: heaviest first, then evened out one by one.
+"""Distributes partitions of different weight to bins, one per member: heaviest first, then evens the bins out.
 
-The first step is longest-processing-time first (Graham, 1969). Each member has a limit of partitions. Results are
-exact: weights are whole numbers, and each partition weighs one unit more than its load. The unit is so small that all
-partitions together add up to less than any difference of loads, so counts decide only if loads are equal.
+The first step is longest-processing-time first (Graham, 1969). Each member has a maximum number of partitions. Results
+are exact: weights are whole numbers, and each partition weighs one unit more than its load. The unit is so small that
+all partitions together add up to less than any difference of loads, so counts matter only if loads are equal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Item = tuple[int, int, int]
 """Weight, topic (index in the roster), partition number."""
 
 STEPS_PER_PARTITION_MAX = 20
-"""Steps per partition of `WeightedBins.even_out`. In practice it takes about one per partition that moves."""
+"""Steps per partition of `WeightedBins.even_out`. Usually it takes about one per partition that moves."""
 
 
 def weigh(roster: Roster) -> list[list[Item]]:
@@ -92,7 +92,7 @@ class WeightedBins:
             heapq.heappush(self._lightest[kind], (self.weights[member], member))
 
     def _lightest_with_capacity(self, kind: int) -> int | None:
-        """Return the lightest subscriber below its limit, the first of equals; None if all are at their limit."""
+        """Return the lightest subscriber below its limit, the first of equal ones; None if all are at their limit."""
         heap = self._lightest[kind]
         while heap:
             weight, member = heap[0]

@@ -1,8 +1,8 @@
-"""Derives the facts that must have an event from the records of ``__consumer_offsets``.
+"""Derives, from the records of ``__consumer_offsets``, the facts for which an event must exist.
 
 - ``record_feed`` passes records to the entries of their groups: ``classic_entries``, ``epoch_entries``. These return
-  the expected facts (``entries``), with the group as an ``audited_group``.
-- ``compaction``: how far a partition may have been compacted.
+  the expected facts (``entries``), each with the state of its group (``audited_group``).
+- ``compaction``: determines up to which offset a partition may have been compacted.
 
-Not here: the published events.
+This package does not read the published events.
 """

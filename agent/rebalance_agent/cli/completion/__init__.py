@@ -1,5 +1,5 @@
 """Completion of `rebalance-agent` in shells.
 
-- ``command_words``: the words of each command, from its parser.
-- ``shell_scripts``: the scripts for Bash, Zsh and fish, from these words. Pure.
+- ``command_words``: collects the words of each command from the command's parser.
+- ``shell_scripts``: writes the scripts for Bash, Zsh and fish from these words. Pure.
 """

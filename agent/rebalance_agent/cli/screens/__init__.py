@@ -2,5 +2,5 @@
 
 The texts are ``assign_text``, ``decode_text``, ``migrate_text`` and ``whatif_text``.
 
-The tables are made with ``rich`` and ``textual``; it is the only package that imports ``textual``.
+The tables are made with ``rich`` and ``textual``; this is the only package that imports ``textual``.
 """

@@ -2,9 +2,9 @@
 
 This is the only package that imports ``aiokafka``.
 
-- ``consumer``: `AIOKafkaConsumer`; ``rebalance_hooks``: its methods that report.
-- ``assignors``: strategies and assignors with aiokafka's interface.
-- ``joining``: workarounds for aiokafka's group membership, on JoinGroup and SyncGroup.
+- ``consumer``: defines `AIOKafkaConsumer`; ``rebalance_hooks``: defines the consumer's methods that report rebalances.
+- ``assignors``: wraps strategies and assignors in aiokafka's interface.
+- ``joining``: works around problems in aiokafka's group membership, in JoinGroup and SyncGroup.
 - ``offset_hooks``: reports offsets and join times to the instrumentation.
 - ``async_listener``: the rebalance listener; ``internal_topics``, ``cluster_metadata``: topics for the strategies.
 - ``inconsistent_protocol``: explains why a group refuses a consumer.

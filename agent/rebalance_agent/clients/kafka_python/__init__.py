@@ -1,13 +1,14 @@
 """kafka-python's consumer, instrumented, with the strategies of ``assignors`` by name. Needs ``[kafka-python]``.
 
-It imports ``kafka`` and no other client.
+This package imports ``kafka`` and no other client.
 
-- ``consumer``: `KafkaConsumer`; ``rebalance_hooks``: its methods that report.
-- ``assignor_list``: its assignors; ``assignor``: a strategy as one of them.
-- ``joining``, ``subscriptions``: workarounds for kafka-python's group membership.
+- ``consumer``: defines `KafkaConsumer`; ``rebalance_hooks``: defines the consumer's methods that report rebalances.
+- ``assignor_list``: builds the consumer's list of assignors; ``assignor``: wraps a strategy as an assignor of
+  kafka-python.
+- ``joining``, ``subscriptions``: work around problems in kafka-python's group membership.
 - ``offset_hooks``: reports offsets and join times to the instrumentation.
 - ``admin_thread``: asks the cluster for ``lags``, ``internal_topics`` and ``inconsistent_protocol``.
-- ``cluster_metadata``: partition counts and racks of topics.
+- ``cluster_metadata``: reads partition counts and racks of topics.
 """
 
 from __future__ import annotations

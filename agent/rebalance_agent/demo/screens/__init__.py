@@ -1,6 +1,6 @@
-"""Shows the demo's progress and closing tables; it reads nothing itself.
+"""Shows the demo's progress and closing tables, from values that callers pass.
 
-- ``screen``: prints it; on a terminal with a live view, rendered by ``rich``.
-- ``closing_tables``: the rows at the end; ``model_rows``: the costs that the coordinator's model predicts;
-  ``fitted_table``: lays out both.
+- ``screen``: prints the progress; on a terminal as a live view, which ``rich`` renders.
+- ``closing_tables``: computes the rows at the end; ``model_rows``: computes rows with the costs that the coordinator's
+  model predicts; ``fitted_table``: lays out these rows.
 """

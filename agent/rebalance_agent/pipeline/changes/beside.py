@@ -1,4 +1,4 @@
-"""Finds what else changed in a group beside a change of a signal. Pure, without Spark."""
+"""Finds what else changed in a group at the time when a signal changed. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAY_MS = 24 * HOUR_MS
 class State:
     """A group after a rebalance that completed at ``at_ms``. ``rollout``: the event id of the deploy that caused it.
 
-    ``images``: those that the deploy started, if known.
+    ``images``: the container images that the deploy started, if known.
     """
 
     at_ms: int
@@ -34,7 +34,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What happened beside a change: a deploy, when it began, and by name the values ``before -> after``."""
+    """What happened at the time of a change: a deploy, its begin, and by name the values ``before -> after``."""
 
     rollout: str | None = None
     rollout_ms: int | None = None
@@ -77,7 +77,7 @@ def beside(states: Sequence[State], hour: int) -> Beside:
 
 
 def _members(states: Sequence[State], begin_ms: int, end_ms: int) -> int | None:
-    """Return the median number of members at the hours of a time; None if it is unknown."""
+    """Return the median number of members at the hours of a period; None if it is unknown."""
     numbers, current, index = [], None, 0
     for at_ms in range(begin_ms, end_ms, HOUR_MS):
         while index < len(states) and states[index].at_ms <= at_ms:

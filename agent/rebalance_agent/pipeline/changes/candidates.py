@@ -1,4 +1,4 @@
-"""The candidates of one group or cluster, as Spark's Python workers compute them: rows of Arrow batches.
+"""Computes the candidates of one group or cluster, in Spark's Python workers, as rows of Arrow batches.
 
 A group's candidates are its improbable changes, or its slow members; one more row has the number of tests.
 """
@@ -122,7 +122,7 @@ def _columns(change: ChangePoint, around: Beside) -> _Row:
 
 
 def hour_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the hours of a group, to sum up those of a cluster."""
+    """Return the hours of a group, to be added up for a cluster."""
     hours = _hours(_ordered(rows))
     summed = {"hour": hours.hours, **{name: getattr(hours, name) for name in SUMS}}
     frame = pd.DataFrame(summed).assign(cluster_id=key[0], first=hours.first, last=hours.last)
@@ -130,7 +130,7 @@ def hour_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def slow_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the slow members of a group; ``rows`` are those of table ``members``."""
+    """Return the slow members of a group; ``rows`` come from table ``members``."""
     identity = dict(zip(GROUP, key, strict=True))
     names = [
         # Many members have the same client id; of those without a pod or an instance id only the member id is unique.

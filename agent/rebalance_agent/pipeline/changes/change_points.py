@@ -1,4 +1,4 @@
-"""Finds when a signal of a group changed, by how much, and how probable it is by chance. Pure, without Spark."""
+"""Finds when a group's signal changed, by how much, and the probability that it was chance. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rebalance_agent.pipeline.changes.scan import Days, Floats, best_span, chanc
 __all__ = ["RATIO_MIN", "ChangePoint", "Found", "change_points"]
 
 RATIO_MIN = 1.25
-"""Minimum ratio of the levels before and after, or its inverse, of a change that is worth a look."""
+"""Minimum ratio of the levels before and after a change, or inverse of this ratio, for which the change is kept."""
 
 CHANCE_MAX = 0.01
-"""Highest probability of a change by chance; parts of the history before and after it are then searched, too."""
+"""Highest probability by chance of a change after which the history before and after it is searched, too."""
 
 _DAY_HOURS = 24
 
@@ -29,7 +29,7 @@ class ChangePoint:
     """A change of a signal. ``hour``: the first hour with the new level, since the epoch.
 
     ``before`` and ``after``: seconds per rebalance, rebalances per day, or the skew; ``chance``: the probability (0 to
-    1) of such a change without a cause. ``recovery``: the level is again that before the previous change.
+    1) of such a change without a cause. ``recovery``: the level is again the level before the previous change.
     """
 
     signal: Signal
@@ -54,7 +54,7 @@ class Found:
 
 
 def change_points(hours: Hours, signal: Signal, name: str) -> Found:
-    """Return the changes of ``signal``; ``name`` is the group's and selects the random permutations."""
+    """Return the changes of ``signal``; ``name``, the group's name, seeds the permutations."""
     series = days_of(hours, signal)
     seed = zlib.crc32(f"{name}/{signal}".encode())
     chances, tests = _divided(series, seed)
@@ -88,7 +88,7 @@ def _divided(series: Days, seed: int) -> tuple[dict[int, float], int]:
 
 
 def _pruned(hours: Hours, series: Days, signal: Signal, bounds: Sequence[int]) -> list[int]:
-    """Leave out the smallest changes, one after the other, until all are worth a look."""
+    """Leave out the smallest changes, one after the other, until all that remain are large enough."""
     kept = list(bounds)
     while kept:
         edges = [0, *kept, len(series.values)]

@@ -1,7 +1,8 @@
 """Computes tables `changes`, `cluster_changes` and `slow_members` from the other tables, in Arrow batches by group.
 
-Each group gives *candidates*: its improbable changes, and the number of tests that were made in it. Which of them are
-rows of a table depends on all groups' tests (`false_discoveries`), so candidates are computed once and kept.
+Each group gives *candidates*: its improbable changes, and the number of tests that were made in the group. The tests of
+all groups determine which candidates become rows of a table (`false_discoveries`), so candidates are computed once and
+kept.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ SLOW_DAYS = 7
 """The part at the end of a cluster's history in which members are compared."""
 
 GROUPS_MIN = 5
-"""Minimum number of groups of a cluster that is searched for changes in the sums over all groups."""
+"""Minimum number of groups for which a cluster's sums over all groups are searched for changes."""
 
 
 def rebalances_of_groups(generations: DataFrame, group_hours: DataFrame, events: DataFrame) -> DataFrame:
@@ -112,7 +113,7 @@ def slow_candidates(members: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def discovered(candidates: DataFrame, table: Table) -> DataFrame:
-    """Return the rows of ``table``: the candidates that are left if at most `FALSE_SHARE` of them may be false."""
+    """Return the rows of ``table``: the candidates that remain if at most `FALSE_SHARE` of them may be false."""
     improbable = F.when(F.col("chance") <= FALSE_SHARE, F.col("chance"))
     row = candidates.agg(F.coalesce(F.sum("tests"), F.lit(0)), F.collect_list(improbable)).first()
     tests, chances = row or (0, [])

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 __all__ = ["FALSE_SHARE", "highest_chance"]
 
 FALSE_SHARE = 0.004
-"""Expected share of false ones among all discoveries: about one for each 1,000 groups and week."""
+"""Expected share of false discoveries among all: about one for each 1,000 groups and week."""
 
 
 def highest_chance(chances: Iterable[float], tests: int, share: float) -> float:
-    """Return the highest probability that is a discovery, 0 if none is: at most ``share`` of them are false.
+    """Return the highest probability that counts as a discovery, 0 if none does; at most ``share`` of these are false.
 
-    ``chances``: the probabilities of the tests' results by chance; those above ``share`` can be left out. ``tests``:
+    ``chances``: the probability of each test's result by chance; values above ``share`` can be left out. ``tests``:
     the number of all tests.
     """
     return max(

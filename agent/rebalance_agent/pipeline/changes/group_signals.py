@@ -1,4 +1,4 @@
-"""The hours of a group, and the daily values of its signals that are searched for changes. Pure, without Spark."""
+"""Computes the hours of a group, and the daily values of its signals for the search. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PAUSE_MS = 600_000
 """Minimum pause between two occasions: the rebalances of a deploy are closer to each other."""
 
 _OCCASION_MS = 1_800_000
-"""Maximum length of an occasion, so that a group that rebalances all the time has many."""
+"""Maximum length of an occasion, so that a group that rebalances all the time has many occasions."""
 
 _DEPENDENCE = 0.2
-"""Assumed correlation of the rebalances of one day; it limits the weight of a day with many."""
+"""Assumed correlation of the rebalances of one day; it limits the weight of a day with many rebalances."""
 
 _FACTOR_MAX = 8.0
-"""Stalls further from the normal one of their trigger count as this multiple or fraction of it."""
+"""Stalls further from the normal stall of their trigger count as this multiple or fraction of it."""
 
 
 class Signal(StrEnum):
@@ -41,9 +41,10 @@ class Signal(StrEnum):
 class Hours(NamedTuple):
     """The hours of a group with a rebalance, oldest first, and its ``first`` and ``last`` hour, since the epoch.
 
-    ``occasions``: numbers of rebalances, where a series of them counts once (`_PAUSE_MS`). ``stalls`` and ``skews``:
-    numbers of rebalances with a known one. ``stall_logs`` and ``skew_logs``: sums of natural logarithms of seconds and
-    of ratios. ``stall_excess``: the same sum, each stall relative to the normal one of its trigger.
+    ``occasions``: numbers of rebalances, where a series of rebalances counts once (`_PAUSE_MS`). ``stalls`` and
+    ``skews``: numbers of rebalances with a known stall or skew. ``stall_logs`` and ``skew_logs``: sums of natural
+    logarithms of seconds and of ratios. ``stall_excess``: the sum for stalls, each relative to the normal stall of its
+    trigger.
     """
 
     first: int
@@ -101,7 +102,7 @@ def _begins_occasion(at_ms: Integers) -> NDArray[np.bool_]:
 
 
 def days_of(hours: Hours, signal: Signal) -> Days:
-    """Return the daily values of a signal: of the days with a rebalance, or, for the frequency, of all whole days."""
+    """Return the daily values of a signal for days with a rebalance, or, for the frequency, for all whole days."""
     if signal is Signal.FREQUENCY:
         return _frequencies(hours)
     numbers, sums = (hours.stalls, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)
@@ -114,8 +115,8 @@ def days_of(hours: Hours, signal: Signal) -> Days:
 def _frequencies(hours: Hours) -> Days:
     """Return rebalances of each whole day, transformed so that a day's variance does not depend on its mean.
 
-    The transformation is that of a negative binomial distribution; it is the square root if days vary as little as
-    those of a Poisson distribution.
+    The transformation assumes a negative binomial distribution; it is the square root if days vary no more than a
+    Poisson distribution does.
     """
     begin, end = -(-hours.first // _DAY_HOURS), (hours.last + 1) // _DAY_HOURS
     days = np.arange(begin, max(begin, end))
@@ -132,7 +133,7 @@ def _frequencies(hours: Hours) -> Days:
 
 
 def _weekly(values: Floats) -> Floats:
-    """Return each day's deviation from its week that its day of the week explains, 0 if it is small beside the rest."""
+    """Return each day's deviation from its week that its day of the week explains, 0 if that is comparatively small."""
     if len(values) < 2 * _WEEK:
         return np.zeros(len(values))
     means = np.convolve(np.pad(values, _WEEK // 2, "reflect"), np.full(_WEEK, 1 / _WEEK), "valid")

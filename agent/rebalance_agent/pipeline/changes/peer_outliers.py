@@ -17,10 +17,10 @@ REBALANCES_MIN = 5
 """Minimum number of rebalances in which a member is compared."""
 
 REBALANCES_MAX = 100
-"""Maximum number of rebalances that count, the latest ones."""
+"""Maximum number of rebalances that count; the latest are used."""
 
 DEVIATIONS_MIN = 3.5
-"""Minimum distance from the peers' median, in standard deviations as estimated from the median absolute deviation."""
+"""Minimum distance from the peers' median, in standard deviations, estimated from the median absolute deviation."""
 
 RATIO_MIN = 1.5
 """Minimum ratio to the peers' median."""
@@ -35,8 +35,8 @@ _SLOWEST_SHARE = 0.25
 class PeerOutlier:
     """A member that is slower than its peers. Times are medians of seconds until it stopped processing.
 
-    ``deviations``: standard deviations from the peers; ``chance``: the probability (0 to 1) that one of equal members
-    is among the slowest quarter as often.
+    ``deviations``: standard deviations from the peers; ``chance``: the probability (0 to 1) that, among equal members,
+    one member is in the slowest quarter as often.
     """
 
     member: str
@@ -51,7 +51,8 @@ class PeerOutlier:
 def peer_outliers(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[PeerOutlier], int]:
     """Return the slow members, and how many were compared.
 
-    ``rebalances``: for each one, in the order of time, the seconds until each member stopped, by the member's name.
+    ``rebalances``: for each rebalance, in the order of time, the seconds until each member stopped, by the member's
+    name.
     """
     stops: dict[str, list[float]] = defaultdict(list)
     ranks: dict[str, list[tuple[bool, float]]] = defaultdict(list)

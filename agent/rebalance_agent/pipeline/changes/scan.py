@@ -1,8 +1,9 @@
-"""Finds the span of days that differs most from the other days, and how probable such a span is by chance.
+"""Finds the span of days that differs most from the other days, and the probability that chance explains it.
 
 The statistic is the logarithm of the likelihood ratio of two means with equal variance to one mean, less a penalty for
-a second change. It is compared with that of permuted days, so values need no known distribution, and events of one day
-may depend on each other. A weekly pattern is more regular than permuted days, so it is no change. Pure, without Spark.
+a second change. This statistic is compared with the statistic of permuted days, so values need no known distribution,
+and events of one day may depend on each other. A weekly pattern is more regular than permuted days, so it does not
+count as a change. Pure, without Spark.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 __all__ = ["DAYS_MIN", "DaySpan", "Days", "Floats", "Integers", "best_span", "chance_of_span"]
 
 DAYS_MIN = 3
-"""Minimum number of days of a span, and of the days outside: one or two days are an incident, not a change."""
+"""Minimum number of days inside a span, and outside: one or two days are an incident, not a change."""
 
 _FIRST, _MORE = 200, 2_000
 """Numbers of permutations: the first decide whether more are necessary."""
@@ -33,7 +34,7 @@ _TWO_STEPS = 1.5
 """Penalty for a span that ends before the last day, which is two changes; in units of the log of the number of days."""
 
 _PERMUTED_MIN = 20
-"""Minimum number of days for permutations; fewer days are compared with random ones."""
+"""Minimum number of days for permutations; fewer days are compared with random days."""
 
 _FREEDOM = 6
 """Degrees of freedom of random days: they are far from their mean more often than normally distributed ones."""
@@ -49,7 +50,7 @@ _Draw = Callable[["Days", int, np.random.Generator], tuple[Floats, Floats]]
 class Days(NamedTuple):
     """A value for each day with data, oldest first. ``days``: numbers of the days since the epoch.
 
-    ``weights``: the precision of the value relative to other days; 0 if there is none.
+    ``weights``: the precision of each value relative to other days; 0 if a day has no value.
     """
 
     days: Integers
@@ -63,7 +64,7 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """The days from index ``begin`` until before ``end``; ``statistic`` is the larger, the more they differ."""
+    """The days from index ``begin`` until before ``end``; ``statistic`` increases with the difference."""
 
     begin: int
     end: int

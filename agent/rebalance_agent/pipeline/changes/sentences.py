@@ -17,7 +17,7 @@ _HALF = 0.47, 0.53
 
 
 def change_sentence(change: ChangePoint, around: Beside) -> str:
-    """Return a sentence with the change, its hour in UTC, the levels before and after, and what is beside it."""
+    """Return a sentence with the change, its hour in UTC, the levels before and after, and what else changed."""
     at = dt.datetime.fromtimestamp(change.hour * HOUR_MS / 1000, dt.UTC)
     before, after = (_level(change.signal, value) for value in (change.before, change.after))
     text = f"{_NAMES[change.signal]} {_verb(change)} on {day(at)} {at:%H:%M} ({before} -> {after})"

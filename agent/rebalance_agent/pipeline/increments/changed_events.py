@@ -24,7 +24,7 @@ AGE_HOURS_MAX = RETENTION_HOURS_MIN - 24
 """Maximum hours between two runs; after a longer pause, `maintain` may have deleted changes that were not read."""
 
 _LOST = re.compile(r"DELTA_|FILE_NOT_EXIST|FileNotFoundException|FILE_NOT_FOUND")
-"""Matches Spark's errors for changes that cannot be read: their files or versions are deleted, or were not kept."""
+"""Matches Spark's errors for changes that cannot be read because their files or versions were deleted or not kept."""
 
 
 class NoIncrementError(Exception):
@@ -38,17 +38,17 @@ def events_now(tables: DeltaTables, now_ms: int) -> Progress:
 
 
 def keep_changes(tables: DeltaTables) -> None:
-    """Let Delta keep the changes of `events` from now on: a table of an older release does not."""
+    """Let Delta keep the changes of `events` from now on; tables that an older release created do not keep any."""
     if not _keeps_changes(tables):
         change = f"ALTER TABLE delta.`{tables.path(EVENTS.name)}` SET TBLPROPERTIES ({KEEPS_CHANGES} = true)"
         retry_conflicts(lambda: tables.spark.sql(change))
 
 
 def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> None:
-    """Check that the table is the same as ``before``, and that the time since is not too long.
+    """Check that the table is the same as in ``before``, and that the time since then is not too long.
 
     Raises:
-        NoIncrementError: it is not.
+        NoIncrementError: the table is another one, or too much time has passed.
     """
     if before.table_id != now.table_id or before.version > now.version:
         raise NoIncrementError("events was created again")
@@ -60,10 +60,11 @@ def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> Non
 
 @contextmanager
 def changed_events(tables: DeltaTables, after: int, until: int) -> Iterator[DataFrame]:
-    """Yield each changed row of `events`: new and deleted ones, and replaced ones as they were and as they are.
+    """Yield each changed row of `events`: new rows, deleted rows, and the old and new versions of replaced rows.
 
     Raises:
-        NoIncrementError: their files are deleted, such as by VACUUM with a shorter retention than that of `maintain`.
+        NoIncrementError: the files of the changes are deleted, for example by VACUUM with a shorter retention than
+        `maintain` uses.
     """
     changes = None
     try:

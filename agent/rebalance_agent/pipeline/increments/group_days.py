@@ -16,9 +16,9 @@ GROUP_DAY = (*GROUP, "day")
 
 
 def replace_days(run: Run, name: str, rows: DataFrame, keys: DataFrame) -> None:
-    """Replace the rows of the ``keys`` (`GROUP_DAY`) by ``rows``, which have no other keys, in one transaction.
+    """Replace the rows of the ``keys`` (`GROUP_DAY`) with ``rows``, which have no other keys, in one transaction.
 
-    The other groups' rows of these days are written again as they are, because Delta replaces whole files.
+    The other groups' rows of these days are written again unchanged, because Delta replaces whole files.
     """
     new = rows.persist(StorageLevel.DISK_ONLY)
     try:

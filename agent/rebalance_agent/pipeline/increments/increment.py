@@ -31,11 +31,11 @@ _MADE = ("generations", "members", "group_hours")
 
 
 def update(tables: DeltaTables, now_ms: int, on_step: Callable[[str], None], *, full: bool = False) -> None:
-    """Compute the days of groups whose events changed since the last run, or all of them.
+    """Compute the days of groups whose events changed since the last run, or all days.
 
-    All are computed if ``full``, in the first run, in the first one of a release, and if the changes are not known, as
-    when the last run was more than `changed_events.AGE_HOURS_MAX` before ``now_ms`` (epoch). ``on_step`` gets the
-    reason.
+    All days are computed if ``full``, in the first run, in the first run of a release, and if the changes are not
+    known, for example because the last run was more than `changed_events.AGE_HOURS_MAX` before ``now_ms`` (epoch).
+    ``on_step`` gets the reason.
 
     Raises:
         PipelineError: another run has begun to compute the tables.
@@ -108,7 +108,7 @@ def _update(run: Run, before: int, until: int, on_step: Callable[[str], None]) -
 
 @contextmanager
 def _computed(keys: DataFrame, events: DataFrame) -> Iterator[GroupDays]:
-    """Compute the keys once; of their ``days``, those without events need not be read."""
+    """Compute the keys once, and leave out ``days`` without events, which need not be read."""
     kept = keys.persist()
     try:
         stored = kept.select("day").distinct().join(F.broadcast(events.select("day").distinct()), "day").collect()

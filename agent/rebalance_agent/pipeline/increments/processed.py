@@ -28,7 +28,7 @@ _COLUMNS = "version BIGINT, release STRING, table_id STRING, at_ms BIGINT, run S
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run has read: a ``version`` of `events`, at a time (``at_ms``, epoch).
+    """The state of `events` that a run has read: its ``version`` and the time (``at_ms``, epoch).
 
     ``table_id``: Delta's id of `events`, which differs if the table was created again.
     """

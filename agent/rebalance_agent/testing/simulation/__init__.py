@@ -1,17 +1,18 @@
 """A simulation of Kafka's classic group coordinator and its members.
 
 `simulate` runs a script of joins, leaves, crashes and other steps, and returns a `Timeline`: generations, assignments,
-partition stalls, refused members. It is deterministic and has no clock, thread or broker. For tests, the demo and
-``testing.synthetic``; contracts in ``pyproject.toml`` keep other packages from importing it.
+partition stalls, refused members. It is deterministic and has no clock, thread or broker. Tests, the demo and
+``testing.synthetic`` use the simulation; contracts in ``pyproject.toml`` keep other packages from importing it.
 
-- ``script``: members and steps, the input; ``timeline``: the output; ``simulation``: `simulate`.
-- ``action_queue``: simulated time and planned actions.
+- ``script``: defines members and steps, the input; ``timeline``: defines the output; ``simulation``: contains
+  `simulate`.
+- ``action_queue``: keeps simulated time and planned actions.
 - ``group_coordinator``: handles requests; ``group_phases``: its join and sync phases; ``member_registry``: its members.
 - ``simulated_member``: a consumer; ``heartbeat_times``: its heartbeats and polls; ``member_topics``: its subscription.
 - ``group_messages``: requests and responses between member and coordinator; ``shared_state``: what all members share.
 - ``timeline_recorder``: records generations; ``stalled_partitions``: records stalls.
 
-What is modelled and what is left out: ``docs/coordinator-model.md``.
+``docs/coordinator-model.md`` states what the simulation models and what it leaves out.
 """
 
 from __future__ import annotations

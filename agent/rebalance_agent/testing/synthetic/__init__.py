@@ -1,7 +1,7 @@
-"""Generates synthetic event histories of whole fleets of groups, to try out and to measure the pipeline.
+"""Generates synthetic event histories of whole fleets of groups, with which the pipeline is tried out and measured.
 
 Pure Python, without Spark and without a broker. Only the command ``pipeline synthesize`` imports it; a contract in
-``pyproject.toml`` checks it.
+``pyproject.toml`` checks this.
 
 - ``fleet_plan``: the properties of a group, random by seed and group number; ``hourly_load``: load by hour of the week.
 - ``group_calendar``: what happens to a group on each day, as steps of a simulation; ``calendar_members``: its members;

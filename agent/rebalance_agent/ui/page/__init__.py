@@ -1,8 +1,10 @@
-"""The agent's HTML pages: an observer's list of groups and page per group, and a sidecar's page of consumers.
+"""The agent's HTML pages: an observer's list of groups, its page for each group, and a sidecar's page of consumers.
 
-- ``site``: routes and caching; ``page_frame``: what all pages share, and their Content-Security-Policy.
-- ``group_list``: the list, ordered by ``trouble``. ``group_page``: one group, with ``owners_timeline``, which draws
-  ``timeline_columns`` as ``owners_picture``, and ``page_advice``. ``sidecar_page``: the consumers beside a sidecar.
+- ``site``: routes requests and caches pages; ``page_frame``: writes the parts that all pages share, and their
+  Content-Security-Policy.
+- ``group_list``: writes the list, ordered by ``trouble``. ``group_page``: writes the page of one group, with
+  ``page_advice`` and with ``owners_timeline``, which draws ``timeline_columns`` as ``owners_picture``.
+  ``sidecar_page``: writes the page of the consumers that report to a sidecar.
 
 Pages are rendered completely here, so that they work without a script; ``page.js`` fetches them again and replaces the
 parts that changed. All text from outside is escaped, and the policy allows only that script.

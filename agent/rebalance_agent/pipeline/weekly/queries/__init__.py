@@ -1,8 +1,8 @@
-"""The queries of the weekly page: Spark aggregates the tables to the rows of ``weekly_rows``.
+"""The queries of the weekly page, in which Spark aggregates the tables to the rows of ``weekly_rows``.
 
-- ``collect_week``: all rows of a week, with ``week_sums`` (stalls, rebalances and deploys by group; days),
+- ``collect_week``: reads all rows of a week, with ``week_sums`` (stalls, rebalances and deploys by group; days),
   ``idle_time`` and ``week_members`` (flapping members, skew and waits near the rebalance timeout).
-- ``two_weeks``: parts of a table's time in both weeks.
+- ``two_weeks``: selects the parts of a table that belong to each of the two weeks.
 
-It is the only part of the weekly page that imports Spark. Not here: comparisons, pictures and HTML.
+This is the only part of the weekly page that imports Spark. Other modules make comparisons, pictures and HTML.
 """

@@ -1,4 +1,4 @@
-"""Restricts tables to a week and the week before, as columns of Spark."""
+"""Restricts tables to a week and the week before, with Spark columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["WeekSpan", "is_in", "of_two_weeks", "span_of"]
 
 
 class WeekSpan(NamedTuple):
-    """A week as epoch milliseconds: its first one, and the first one of the next week."""
+    """A week in epoch milliseconds: the begin of the week, and the begin of the next week."""
 
     begin: int
     end: int
