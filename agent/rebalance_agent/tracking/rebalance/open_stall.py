@@ -50,7 +50,7 @@ class OpenStall:
     def over(
         self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]
     ) -> bool:
-        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``, when it still had the owner.
+        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``, while the owner still had it.
 
         ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all periods
         known now in which the coordinator may not have answered the owner, ordered by their start.
