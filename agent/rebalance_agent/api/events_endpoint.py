@@ -1,6 +1,7 @@
 """The application behind ``POST /v1/events``: accepts newline-delimited JSON from the sidecar's consumers.
 
-``GET /v1/events/schema.json`` returns the JSON Schema of a line. It needs no token, since it is the same everywhere.
+``GET /v1/events/schema.json`` returns the JSON Schema of a line. That request needs no
+token, since the schema is the same everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DIGITS_MAX = 15
 """Maximum number of digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
 
 FAULT_FIELD_MAX = 300
-"""Maximum characters of a field's name in the list of faults: names of topics in a post may be much longer."""
+"""Maximum characters of a field's name in the list of faults, since topic names in a post may be much longer."""
 
 _Answer = dict[str, object]
 
@@ -77,7 +78,7 @@ class EventsApp:
             return self._refusal(refused)
 
     def refuse(self, head: Request) -> Response | None:
-        """Return the refusal of a post by its head, before its body is read; None if the body is accepted."""
+        """Return the refusal of a post from its headers, before its body is read; None if the headers are valid."""
         try:
             self._check(head)
         except _RefusedError as refused:
@@ -89,7 +90,7 @@ class EventsApp:
         return _response(refused.status, refused.answer, refused.headers)
 
     def _check(self, request: Request) -> tuple[int, str, int]:
-        """Return the head's dropped events, process id and length of the body."""
+        """Return the number of dropped events, the process id and the body's length, as the headers state them."""
         if request.path == SCHEMA_PATH:
             problem = "the only methods are GET and HEAD, without a body"
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": problem}, Allow="GET, HEAD")
@@ -179,7 +180,7 @@ def _response(status: HTTPStatus, answer: _Answer, headers: Sequence[tuple[str, 
 
 
 def _faults(error: PostError) -> _Answer:
-    """Return all faults of a post; the first one also by itself, as one line of text."""
+    """Return all faults of a post, and in addition the first fault as one line of text."""
     faults = [
         {"line": line, "field": fault.field[:FAULT_FIELD_MAX], "problem": fault.problem}
         for line, fault in zip(error.lines, error.faults, strict=True)

@@ -1,4 +1,4 @@
-"""The four queries about groups, which an observer, a watch inside a command and an agent over HTTP all answer."""
+"""The four queries about groups. An observer, a watch inside a command, and an agent over HTTP answer them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class GroupSource(Protocol):
     A group's name may also be given as on /metrics, which shortens long names; answers contain the whole name.
 
     Raises:
-        RebalanceAgentError: from any method, where the source cannot answer (it is not reachable, or not ready yet).
+        RebalanceAgentError: from any method, if the source cannot answer because it is not reachable or not ready yet.
     """
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """Return the groups that ``query`` selects; all of them, up to the default limit, without one."""
+        """Return the groups that ``query`` selects; without a query, all groups up to the default limit."""
         ...
 
     def group(self, name: str) -> GroupDetail:
-        """One group.
+        """Return one group.
 
         Raises:
             NotKnownError: there is no such group.
@@ -40,7 +40,7 @@ class GroupSource(Protocol):
         ...
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events, by the id of any of these events.
+        """Return one rebalance with its events; the id of any of these events identifies it.
 
         Raises:
             NotKnownError: the rebalance is not remembered, or there is no such group.

@@ -1,4 +1,4 @@
-"""JSON under ``/api/v1/``: all current groups and their last rebalances, from memory. Text is built once per change."""
+"""Serves JSON under ``/api/v1/``: all current groups and their last rebalances, from memory, built once per change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GroupsApi:
         clock: Clock,
         lags: Callable[[], Mapping[str, GroupLag]] = lambda: NO_LAGS,
     ) -> None:
-        """``views`` returns a consistent snapshot of all groups to show, ``lags`` the lag of some; from any thread."""
+        """``views`` returns a consistent snapshot of the groups, ``lags`` the lags of some; both from any thread."""
         self._views = views
         self._lags = lags
         self._history = history
@@ -81,7 +81,7 @@ class GroupsApi:
         return GroupList(self._clock.now_ms(), total, query.offset, tuple(line.summary for line in lines))
 
     def group(self, name: str) -> GroupDetail:
-        """One group.
+        """Return one group.
 
         Raises:
             NotKnownError: there is no such group.
@@ -102,10 +102,10 @@ class GroupsApi:
         return remembered or RebalanceList(name, (), ())
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events.
+        """Return one rebalance with its events.
 
         Raises:
-            NotKnownError: it is not remembered, or there is no such group.
+            NotKnownError: the rebalance is not remembered, or there is no such group.
         """
         name = self._whole(name)
         detail = self._history.rebalance(name, identity)
@@ -160,7 +160,7 @@ class GroupsApi:
         return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
 
     def _whole(self, name: str) -> str:
-        """Return the name of the group that has this name, or this one in a shortened form."""
+        """Return the full name of the group with this name, which may be a shortened form."""
         if not is_long(name):
             return name
         return next((view.group for view in self._views() if short_name(view.group) == name), name)

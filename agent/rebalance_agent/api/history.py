@@ -24,7 +24,7 @@ from rebalance_agent.model.rollout import RolloutEvent
 __all__ = ["EpisodeHistory", "HistoryLimits"]
 
 OPEN_MAX = 32
-"""Maximum number of generations of a rebalance that has not closed: twice as many as the tracker allows one."""
+"""Maximum number of generations of a rebalance that has not closed: twice as many as the tracker allows."""
 
 LINE_BYTES = 1_500
 """Approximate bytes of a rebalance's entry in the list, without its events."""
@@ -99,7 +99,7 @@ class EpisodeHistory:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in use now, as far as they are counted: packed events and `LINE_BYTES` per line."""
+        """Bytes in use now; only packed events and `LINE_BYTES` per line are counted."""
         return self._size
 
     def on_event(self, event: Event) -> None:
@@ -135,7 +135,7 @@ class EpisodeHistory:
                     return
 
     def rebalances(self, group: str) -> RebalanceList | None:
-        """Return a group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
+        """Return a group's remembered rebalances and rollouts, newest first; None if the group is not remembered."""
         with self._lock:
             entry = self._groups.get(group)
             if entry is None:
@@ -150,7 +150,7 @@ class EpisodeHistory:
         return {name: count for name, count in counts.items() if count}
 
     def rebalance(self, group: str, identity: str) -> RebalanceDetail | None:
-        """One rebalance with its events, by the id of any of these; None if it is not remembered."""
+        """Return the rebalance that has an event with this id, with all its events; None if it is not remembered."""
         with self._lock:
             entry = self._groups.get(group)
             episodes = entry.episodes if entry else ()
@@ -158,7 +158,7 @@ class EpisodeHistory:
             packed_reports = tuple(entry.reports) if entry else ()
         if episode is None:
             return None
-        # If a post is repeated or a topic read again, the same report arrives twice.
+        # If a post is repeated or a topic is read again, the same report arrives twice.
         reports = {event.event_id: cast("MemberEvent", event) for line in packed_reports for event in _unpack(line)}
         about = reports_about(episode.line, reports.values())
         before = _unpack(episode.before) if episode.before else ()

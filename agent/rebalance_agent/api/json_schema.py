@@ -50,7 +50,7 @@ class SchemaForm:
         """Return the schema of a value with this type hint.
 
         Raises:
-            TypeError: the codec has no form for it either.
+            TypeError: the codec cannot encode this type either.
         """
         if hint == Event:
             return self._any_event()
@@ -120,6 +120,6 @@ def shapes_of(hint: Any) -> Iterator[type]:  # noqa: ANN401 - any type hint
 
 
 def field_descriptions(shape: type) -> Mapping[str, str]:
-    """Field -> its description, where the dataclass annotates one."""
+    """Return field -> description, for the fields that the dataclass annotates with a description."""
     hints = typing.get_type_hints(shape, include_extras=True)
     return {name: str(hint.__metadata__[0]) for name, hint in hints.items() if typing.get_origin(hint) is Annotated}

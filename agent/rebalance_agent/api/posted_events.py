@@ -1,4 +1,4 @@
-"""Parses the body of a post into events: limits are checked first, and all events are accepted or none."""
+"""Parses the body of a post into events: it checks limits first, and accepts either all events or none."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ POSTED_KINDS: Mapping[str, type[_Posted]] = {kind.KIND: kind for kind in get_arg
 
 
 class PostError(InvalidFieldsError):
-    """Lines of a post are not acceptable events. ``line`` is the number (from 1) of the first, ``lines`` of all."""
+    """Lines of a post are not acceptable events. ``lines`` has the number (from 1) of each fault's line."""
 
     def __init__(self, faults: Sequence[tuple[int, InvalidInputError]]) -> None:
         """``faults``: each wrong field with the number of its line, in the order of the lines."""
@@ -61,8 +61,8 @@ def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
     An event without ``event_id`` gets the one that `process_event_id` derives from its process and sequence.
 
     Raises:
-        PostError: a line is not an event of `POSTED_KINDS`, or exceeds a bound; with all faults of the lines up
-            to the one at which they become `FAULTS_MAX`.
+        PostError: a line is not an event of `POSTED_KINDS`, or exceeds a bound. The error has the faults of the
+            lines read, up to the line at which they number `FAULTS_MAX`.
     """
     events: list[_Posted] = []
     faults: list[tuple[int, InvalidInputError]] = []

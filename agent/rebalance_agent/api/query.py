@@ -60,7 +60,7 @@ class GroupQuery:
         return matches
 
     def ordered(self, groups: list[GroupSummary]) -> list[GroupSummary]:
-        """``groups`` in the order ``sort``; equal ones by name, those without a value last."""
+        """Return ``groups`` sorted by ``sort``, groups with equal values by name, groups without a value last."""
         key = SORT_KEYS[self.sort.removeprefix("-")]
         groups = sorted(groups, key=lambda group: group.group)
         valued = [(value, group) for group in groups if (value := key(group)) is not None]
@@ -90,7 +90,7 @@ def parse_query(route: Route, query: str) -> GroupQuery:
     """Return a query string as a checked `GroupQuery`.
 
     Raises:
-        InvalidInputError: naming the parameter that is unknown or wrong.
+        InvalidInputError: a parameter is unknown or wrong; the error names it.
     """
     given = _given(route, query)
     if route is not GROUPS:

@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 LIMIT_MAX = 10_000
-"""Maximum number of groups of one answer, some megabytes of JSON; more are read in pages."""
+"""Maximum number of groups in one response (some megabytes of JSON); clients read further groups in pages."""
 
 LIMIT_DEFAULT = 1_000
-"""Maximum groups of one answer if the request sets no limit."""
+"""Maximum number of groups in one response if the request sets no limit."""
 
 OFFSET_MAX = 1_000_000
-"""Largest ``offset``: more groups than any cluster has."""
+"""Largest ``offset``, which exceeds the number of groups of any cluster."""
 
 MATCH_MAX = 200
 """Maximum number of characters of a pattern: a group's name is rarely longer."""
@@ -92,7 +92,7 @@ class Route:
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The path's parts."""
+        """The path's segments."""
         return tuple(self.path.strip("/").split("/"))
 
 

@@ -70,7 +70,7 @@ def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> G
 
 
 def build_rebalance(events: Sequence[GenerationEvent]) -> Rebalance:
-    """One rebalance from the events of its generations, in order; the last event has the totals."""
+    """Return one rebalance, built from the events of its generations, in order; the last event has the totals."""
     closing = events[-1]
     return _shaped(
         Rebalance,
@@ -159,7 +159,7 @@ def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:
     closing = events[-1]
     client_id, host, member_id = closing.slowest_client_id, closing.slowest_host, closing.slowest_member_id
     if client_id is None:
-        # An event of an earlier release names a member of the group only.
+        # Events of earlier releases name only a member of the group.
         members = (member for event in events for member in event.members)
         member = next((member for member in members if member.member_id == member_id), None)
         if member is None:

@@ -1,11 +1,11 @@
-"""Downloads Java programs: jars named by lock files, fetched once, verified, kept in one cache.
+"""Downloads Java programs: it fetches each jar that a lock file names once, verifies it, and keeps it in one cache.
 
-The embedded Kafka of `testing` and the pipeline's Spark use it. Not here: which jars, and what is run with them. The
+The embedded Kafka of `testing` and the pipeline's Spark use this package; they choose the jars and run them. It is the
 only package that imports ``jgo``, which resolves Maven coordinates.
 
-- ``lockfile``: the format of lock files; ``lock``: the command that writes one; ``maven``: the registry.
-- ``fetching``: the cache and its downloads; ``download_progress``: their line on standard error; ``errors``: the
-  errors.
+- ``lockfile``: the format of lock files; ``lock``: the command that writes one; ``maven``: accesses the
+  registry.
+- ``fetching``: fills the cache; ``download_progress``: shows downloads on standard error; ``errors``: their errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of downloads. Part of the tree in ``rebalance_agent.errors``."""
+"""Errors of downloads. They belong to the class tree of ``rebalance_agent.errors``."""
 
 from __future__ import annotations
 

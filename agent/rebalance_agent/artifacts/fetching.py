@@ -35,7 +35,7 @@ def cache_directory() -> Path:
     """Return ``$REBALANCE_AGENT_CACHE``, else ``$XDG_CACHE_HOME/rebalance-agent``, else ``~/.cache/rebalance-agent``.
 
     Raises:
-        ArtifactError: none of them is known (no home directory).
+        ArtifactError: none of these directories is known (there is no home directory).
     """
     if own := os.environ.get("REBALANCE_AGENT_CACHE"):
         return Path(own).absolute()
@@ -53,8 +53,8 @@ def ensure_artifacts(
 ) -> tuple[Path, ...]:
     """Return the paths of ``artifacts`` in ``cache``, in their order, after fetching those that are missing or changed.
 
-    Needs no network when all are there. ``fetch`` is by default a download through jgo; ``title`` is their name in
-    the progress line.
+    Needs no network if all of them are in the cache. ``fetch`` is by default a download through jgo; ``title`` names
+    the artifacts in the progress line.
 
     Raises:
         ArtifactError: an artifact cannot be fetched or its checksum differs, or the cache is not writable.
@@ -74,7 +74,7 @@ def ensure_artifacts(
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a file of the cache, which no other process sees before it is complete."""
+    """Write a file to the cache; other processes see the file only when it is complete."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix="incoming-", delete=False) as file:
         file.write(content)
     Path(file.name).chmod(mode)

@@ -2,8 +2,8 @@
 
 Resolves the coordinates through jgo, downloads every jar and writes what these need beyond the jars of each ``PATH``: a
 lock file, or a folder of jars (``pyspark/jars`` for the pipeline's). Without coordinates the roots are those that FILE
-names; for another version change them there. Look at the difference before committing it: the checksums are of what
-the registry serves today.
+names; for another version change them there. Review the difference before you commit it: the checksums are those
+of the jars that the registry serves today.
 """
 
 from __future__ import annotations

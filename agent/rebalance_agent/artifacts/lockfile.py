@@ -1,4 +1,4 @@
-"""The format of lock files: jars, with their checksums and sizes."""
+"""The format of lock files, which list jars with their checksums and sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def parse_lock(text: str) -> tuple[Artifact, ...]:
     Each line is ``group:artifact:version[:classifier] sha256 size``; ``#`` starts a comment.
 
     Raises:
-        ArtifactError: a line has another form; names the line.
+        ArtifactError: a line has another form; the error names the line.
     """
     artifacts = []
     for number, line in enumerate(text.splitlines(), start=1):

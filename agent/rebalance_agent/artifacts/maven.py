@@ -25,7 +25,7 @@ def fetch(artifact: Artifact, directory: Path) -> Path:
 
 
 def resolve(coordinates: tuple[str, ...], directory: Path) -> list[Artifact]:
-    """Return the jars of ``coordinates`` and of what they need, without checksum and size. Takes about 20 s."""
+    """Return the jars of ``coordinates`` and of their dependencies, without checksums and sizes. Takes about 20 s."""
     context = _context(directory)
     roots, others = context.resolver.resolve([context.create_dependency(coordinate) for coordinate in coordinates])
     return [

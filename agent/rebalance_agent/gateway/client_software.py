@@ -1,4 +1,4 @@
-"""The client library behind a connection, by the name that it sends in ApiVersions (KIP-511)."""
+"""The client library behind a connection, as the client names it in its ApiVersions request (KIP-511)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MORE_BYTES = 0x80
 
 @dataclass(frozen=True, slots=True)
 class ClientSoftware:
-    """Name and version of a client library; empty if the client does not send them."""
+    """The name and version of a client library; both are empty if the client does not send them."""
 
     name: str = ""
     version: str = ""
 
 
 def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
-    """Return the client library in an ApiVersions request, also of a version that the gateway does not know."""
+    """Return the client library that an ApiVersions request names, also for versions unknown to the gateway."""
     if head.api_version < _NAMED_SINCE:
         return ClientSoftware()
     name, at = _text(frame, client_id_end(frame) + 1)  # this header has no tagged fields
@@ -34,7 +34,7 @@ def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
 
 
 def _text(frame: bytes, at: int) -> tuple[str, int]:
-    """Return the compact text at a position, and the position after it; empty if it cannot be read."""
+    """Return the compact string at a position, and the position after it; an unreadable string is returned empty."""
     length = frame[at] if at < len(frame) else 0
     end = at + max(1, length)
     if length >= _MORE_BYTES or end > len(frame):

@@ -49,7 +49,7 @@ class ConnectionInterceptor:
         self.telemetry.connected(connection.host)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
-        """The frame to send to the broker instead, or to the client. Raises DecodeError if it cannot be read."""
+        """Return the frame for the broker, or an answer for the client. Raises DecodeError for unreadable frames."""
         if head.api_key == API_VERSIONS:
             software = read_software(head, frame)
             self.groups.greeted(client_id(frame), software)
@@ -66,7 +66,7 @@ class ConnectionInterceptor:
         return result
 
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
+        """Return the frame to send to the client. There is no ``ask``: its response would come only after this one.
 
         Raises DecodeError if ``frame`` cannot be read, RefusedError if the connection cannot continue.
         """
@@ -77,7 +77,7 @@ class ConnectionInterceptor:
         return await localized(head, frame, self.nodes) if names_addresses(head) else frame
 
     async def client_ended(self) -> None:
-        """Record that the client closed its connection; return when the broker's side is no longer needed."""
+        """Record that the client closed its connection. Return once the broker's connection is no longer needed."""
         await self.groups.client_ended()
 
     def closed(self) -> None:

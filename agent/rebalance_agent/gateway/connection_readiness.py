@@ -1,4 +1,4 @@
-"""Tracks, from the frames of one connection, whether its consumer has its assignment."""
+"""Tracks whether a consumer has its assignment, from the frames of the consumer's connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEA
 
 
 class ConnectionReadiness:
-    """Reports one connection's consumer to the readiness of the gateway's consumers."""
+    """Reports the state of one connection's consumer to the object that tracks the readiness of all consumers."""
 
     def __init__(self, readiness: LatchedReadiness) -> None:
         """Start before the first request."""
@@ -38,7 +38,7 @@ class ConnectionReadiness:
         self._name = ""
 
     def request(self, api_key: int, message: Any, frame: bytes) -> bool:  # noqa: ANN401 - of several protocols
-        """Record a request, decoded and as it came; return whether its response is to be read."""
+        """Record a request as it arrived, with its decoded form; return whether its response is to be read."""
         if self._readiness.latched or api_key not in _APIS:
             return False
         epoch = message["member_epoch"] if api_key == HEARTBEAT_KEY else 0
@@ -68,7 +68,7 @@ class ConnectionReadiness:
             self._readiness.works(self)
 
     def held(self) -> AbstractContextManager[None]:
-        """Return a block in which the consumer's JoinGroup is held."""
+        """Return a context manager; while it is active, the consumer's JoinGroup counts as held."""
         return self._readiness.held(self, HELD_SECONDS)
 
     def closed(self) -> None:

@@ -1,4 +1,4 @@
-"""Joins a client's connection to a broker's: forwards requests and responses, which it matches by order."""
+"""Joins a client's connection to a broker's: forwards requests and responses, and matches them by their order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ OBSERVED_BYTES_MAX = 1024 * 1024
 size makes all other connections wait for a third of a second."""
 
 READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
-"""Largest response (bytes) that is read: Metadata of a million partitions has some 80 MiB."""
+"""Largest response (bytes) that is read: a Metadata response for a million partitions has about 80 MiB."""
 
 STUCK_CHECK_SECONDS = 5.0
 """Seconds between two checks for a disconnected client while the broker accepts none of its requests."""
@@ -120,7 +120,7 @@ class ConnectionRelay:
 
         Raises:
             RefusedError: the gateway had to close the connection; both connections are aborted.
-            ConnectionError: one connection broke; both are aborted.
+            ConnectionError: one of the connections broke; both connections are aborted.
         """
         requests = asyncio.create_task(self.turns.run(self._requests))
         answers = asyncio.create_task(self.turns.run(self._answers))
@@ -191,7 +191,7 @@ class ConnectionRelay:
         self.broker.end()
 
     async def _next_request(self) -> int | None:
-        """Return the size of the next request; None at the end. A client that is killed breaks its connection."""
+        """Return the size of the next request; None at the end of the stream. A killed client breaks its connection."""
         try:
             return await self._up.next()
         except ConnectionError:
@@ -216,7 +216,7 @@ class ConnectionRelay:
         self.counts.read(head.api_key, self.clock.monotonic() - start)
 
     async def _answer(self, frame: bytes) -> None:
-        """Answer a request, after those before it.
+        """Answer a request once all earlier requests are answered.
 
         If the client has disconnected, the next read ends the connection.
         """

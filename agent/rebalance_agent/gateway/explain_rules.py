@@ -1,4 +1,4 @@
-"""Explains in words what the gateway would rewrite for a group; it changes nothing."""
+"""Explains in words what the gateway would rewrite for a group, without changing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rebalance_agent.ui.words import moment_to_second, plural
 __all__ = ["MEMBERS_SHOWN_MAX", "explain", "hidden_assignor", "past_text", "rewrite_obstacle"]
 
 MEMBERS_SHOWN_MAX = 20
-"""Maximum members that are listed; of further members only the number is given."""
+"""Maximum number of members to list; the text gives only the number of further members."""
 
 _INDENT, _WIDTH = 12, 100
 
@@ -61,7 +61,7 @@ def explain(
 ) -> str:
     """Return the text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
 
-    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, among them perhaps the group's;
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which one may match the group;
     ``past``: the savings of this rule in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`.
     ``similar``: for a group that does not exist, the end of a sentence that names a similar one.
     """
@@ -75,7 +75,7 @@ def explain(
 
 
 def past_text(past: PastSeats, source: str) -> str:
-    """Describe the rebalances that seats would have spared; ``source``: where the recorded past is from."""
+    """Describe the rebalances that seats would have spared; ``source`` says where the recorded past comes from."""
     where = f"From {source.partition(chr(10))[0].rstrip('.')}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
@@ -97,7 +97,7 @@ def past_text(past: PastSeats, source: str) -> str:
 
 
 def _merged_text(past: PastAdmissions) -> str:
-    """What joint admission would have merged, and the wait that it costs; empty if no newcomer would have waited."""
+    """Describe what joint admission would have merged, and the wait it costs; empty if no newcomer waited."""
     if not past.waited_seconds:
         return ""
     merged = "none"
@@ -122,7 +122,7 @@ def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
 
 
 def hidden_assignor(rule: Rule, now: DescribedGroup) -> str:
-    """Return why the clients' own assignors cannot be seen, so that the rule may apply or not; empty if they can."""
+    """Return why the clients' own assignors are unknown, so that the rule may not apply; empty if they are known."""
     name = now.assignor or ""
     ours = now.group_type is GroupType.CLASSIC and name not in COMMON_ASSIGNORS and find_strategy(name)
     if not ours or name == rule.strategy.name:
@@ -249,5 +249,5 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a name from outside, escaped for a terminal."""
+    """Return a name that a client or user chose, escaped for a terminal."""
     return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - one line

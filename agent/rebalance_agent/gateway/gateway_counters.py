@@ -1,4 +1,4 @@
-"""The gateway's metrics: its rows of the catalogue, with one method for each event. Thread-safe."""
+"""The gateway's metrics: the gateway's rows of the catalogue, with one method for each event. Thread-safe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Direction", "GatewayCounters"]
 
 
 class Direction:
-    """Bytes and latency of one direction, of all connections together."""
+    """The bytes and the latency of one direction, summed over all connections."""
 
     def __init__(self, instruments: Instruments, name: str) -> None:
         """``name``: the label's value, one of `gateway_rows.DIRECTIONS`."""
@@ -50,7 +50,7 @@ class GatewayCounters:
         self._open.dec()
 
     def read(self, api_key: int, seconds: float) -> None:
-        """Record a frame that was read, perhaps changed, and forwarded after ``seconds``."""
+        """Record that a frame was read, possibly changed, and forwarded after ``seconds``."""
         self._seconds.labels(rows.READ_APIS.get(api_key, OTHER)).observe(seconds)
 
     def refused(self, refusal: CloseReason) -> None:
@@ -66,7 +66,7 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_PUSHES).labels(outcome).inc()
 
     def passed(self, outcome: str, number: int = 1) -> None:
-        """Count pushes that were to be passed on by their outcome, one of the row's label values. From any thread."""
+        """Count pushes that the gateway had to pass on, by outcome (one of the row's label values). From any thread."""
         self._instruments.counter(rows.GATEWAY_PUSHES_PASSED).labels(outcome).inc(number)
 
     def push_ended(self, announced: bool) -> None:
@@ -74,15 +74,15 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_PUSH_ENDS).labels(rows.PUSH_ENDS[not announced]).inc()
 
     def act(self, act: str, outcome: str, number: int = 1) -> None:
-        """Count an act about seats; both are label values of its row."""
+        """Count an action on seats; both arguments are label values of the row."""
         self._instruments.counter(rows.GATEWAY_ACTS).labels(act, outcome).inc(number)
 
     def spared(self, rebalances: int, *, predicted: bool) -> None:
-        """Count rebalances that seats spared; ``predicted``: would have spared."""
+        """Count rebalances that seats spared, or, with ``predicted``, would have spared."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED).labels(rows.SEAT_MODES[predicted]).inc(rebalances)
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
-        """Count partition-seconds in which seats were vacant; ``predicted``: would have been vacant."""
+        """Count partition-seconds in which seats were vacant, or, with ``predicted``, would have been vacant."""
         counter = self._instruments.counter(rows.GATEWAY_SEATS_KEPT_SECONDS)
         counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
 
@@ -91,13 +91,13 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED_SECONDS).inc(partition_seconds)
 
     def waited(self, seconds: float, *, predicted: bool) -> None:
-        """Count seconds for which newcomers waited to join with others; ``predicted``: would have waited."""
+        """Count seconds for which newcomers waited to join with others, or, with ``predicted``, would have waited."""
         self._instruments.counter(rows.GATEWAY_SEATS_WAITED_SECONDS).labels(rows.SEAT_MODES[predicted]).inc(seconds)
 
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
 
-        ``wrong``: the number of groups whose seats are only observed because acts were wrong.
+        ``wrong``: the number of groups whose seats are only observed, because earlier actions were wrong.
         """
         self._instruments.gauge(rows.GATEWAY_SEATS_HELD).set(held)
         self._instruments.gauge(rows.GATEWAY_SEATS_VACANT).set(vacant)

@@ -44,10 +44,10 @@ CONNECTIONS_MAX = 1_000
 """Maximum simultaneous client connections: a pod has a few dozen; each takes two file descriptors."""
 
 ADDRESS_CONNECTIONS_MAX = CONNECTIONS_MAX // 2
-"""Maximum connections from one address: the clients of another machine cannot use up all connections."""
+"""Maximum connections from one address, so that the clients of one machine cannot use up all connections."""
 
 HANDSHAKE_SECONDS_MAX = 10.0
-"""Longest TLS handshake of a client, in seconds."""
+"""Longest duration of a client's TLS handshake, in seconds."""
 
 SWEEP_SECONDS = 30.0
 """Seconds between two checks for removed brokers."""
@@ -108,7 +108,7 @@ class Gateway:
 
     @property
     def port(self) -> int:
-        """The bootstrap port; 0 before `start`."""
+        """The bootstrap port; 0 before `start` was called."""
         return self._accept_loop.port if self._accept_loop else 0
 
     @property
@@ -266,7 +266,7 @@ class Gateway:
         raise RefusedError(CloseReason.UNREACHABLE, "no bootstrap servers are set")
 
     def _report(self, part: str, problem: str = "") -> None:
-        """Report a part with a ``problem``, and that it works again."""
+        """Report that a part has a ``problem``, or that it works again."""
         if problem:
             self._failing.add(part)
             self._health.unready(part, problem)

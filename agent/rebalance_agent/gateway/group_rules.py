@@ -1,4 +1,4 @@
-"""The rules by which the gateway assigns partitions: a group pattern and a strategy each; the first match counts.
+"""The rules by which the gateway assigns partitions. Each has a group pattern and a strategy; the first match counts.
 
 Roles without kafka-python also check these settings, so this module imports none of the modules that read frames.
 """
@@ -17,10 +17,10 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 __all__ = ["ASSIGN_SECONDS", "Rule", "Rules", "parse_rules"]
 
 ASSIGN_SECONDS = 5.0
-"""Default of the seconds that a group may wait for topics and assignor together."""
+"""Default for the total time (seconds) that a group may wait for topics and assignor."""
 
 FIELD = "gateway_groups"
-"""The setting's name, for error messages."""
+"""The name of the setting, for error messages."""
 
 
 _SETTINGS = re.compile(r",\s*(?=assignment\.)")
@@ -78,7 +78,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
-    """Check the settings, and that the strategy does not need anything that only the library in a consumer has."""
+    """Check the settings, and that the strategy needs nothing that only the library inside a consumer has."""
     available = {setting.name: setting for setting in chosen.config}
     for name in config:
         if name not in available:

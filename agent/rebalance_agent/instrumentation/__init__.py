@@ -4,16 +4,16 @@ It imports no Kafka client (the adapters in ``clients`` do), and its failures ne
 the user's own code pass through unchanged.
 
 - ``hooks``: `Instrumentation`, the entry point. A client's adapter creates one per consumer.
-- ``membership``: generation and ids of the member, as its client reports them.
+- ``membership``: the member's generation and ids, as the member's client reports them.
 - ``rebalance_listener``, ``timed``: wrap the user's rebalance listener.
-- ``instrumented_assignor``: wraps an assignor. ``assignor_shapes`` reads the assignor's arguments and results,
-  ``assign_decision`` is one call with its assessment.
+- ``instrumented_assignor``: wraps an assignor. ``assignor_shapes`` reads the assignor's arguments and results;
+  ``assign_decision`` describes one call and its assessment.
 - ``consumer_progress``: counts records that are consumed again when partitions change owners.
 - ``event_builder``: builds the events.
-- ``leading``, ``led_members``: the generations that the consumer leads.
+- ``leading``, ``led_members``: report the generations that the consumer leads.
 - ``delivery``: queues events; daemon threads post them to the sidecar and call the application's ``on_event``. It also
   reports processes without events.
-- ``client_tls``: TLS of these posts, and of the other clients in this package.
+- ``client_tls``: creates the TLS contexts of these posts, and of other clients.
 - ``warmup``: does Python's one-time work when a consumer is created, not during a rebalance.
 - ``suppress``: logs our own failures instead of raising them.
 """

@@ -1,4 +1,4 @@
-"""One ``assign()`` call as values of the model: its input subscriptions and the resulting assignment."""
+"""One ``assign()`` call in the model's types: the input subscriptions and the resulting assignment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ms; for larger groups it would take seconds.
 
 @dataclass(frozen=True, slots=True)
 class AssignDecision:
-    """Input and output of one ``assign()`` call.
+    """The input and output of one ``assign()`` call.
 
     ``strategy`` is the strategy of this package that ran, None for a foreign assignor. ``whole`` is False for a foreign
     cooperative assignor: its result lacks the partitions that it intends to assign in the next round.

@@ -1,4 +1,4 @@
-"""TLS contexts of this package's clients: the certificate authorities that a client trusts, and its own certificate.
+"""TLS contexts of clients: the certificate authorities that a client trusts, and the client's own certificate.
 
 `client_context` uses PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
 name, and use TLS 1.2 or newer.
@@ -39,7 +39,7 @@ def client_context(
 ) -> ssl.SSLContext:
     """Return a context from PEM files.
 
-    ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS
+    ``authority`` signs the server's certificate (default: the authorities that the system trusts). For mutual TLS
     ``certificate`` is presented, with its unencrypted ``key`` (not set: in the same file).
 
     Raises:

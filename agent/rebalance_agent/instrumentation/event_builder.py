@@ -26,7 +26,7 @@ _GIVING_UP = frozenset({Callback.REVOKED, Callback.LOST})
 
 
 class HasTopicPartition(Protocol):
-    """A client's ``TopicPartition``, by its attributes."""
+    """A client's ``TopicPartition``, described by its attributes."""
 
     @property
     def topic(self) -> str:

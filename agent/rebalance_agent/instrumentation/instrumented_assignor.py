@@ -1,4 +1,4 @@
-"""A wrapper around an assignor with kafka-python's methods that reports every ``assign()`` call."""
+"""A wrapper that reports every ``assign()`` call of an assignor with kafka-python's methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class InstrumentedAssignor:
     """Times ``inner.assign()``. An ``inner`` of this package keeps its last `AssignDecision` as ``inner.decision``."""
 
     def __init__(self, inner: Any, builder: EventBuilder, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
-        """Wrap ``inner``, an instance and not a class."""
+        """Wrap ``inner``, which is an instance and not a class."""
         self._inner = inner
         self._builder = builder
         self._clock = clock

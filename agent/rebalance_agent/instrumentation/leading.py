@@ -14,7 +14,7 @@ from rebalance_agent.instrumentation.suppress import logger, quietly
 __all__ = ["GENERATIONS_VARIABLE", "POSTED_BYTES_MAX", "Leading", "reports_generations"]
 
 GENERATIONS_VARIABLE = "REBALANCE_AGENT_GENERATIONS"
-"""Environment variable: whether a leader reports whole generations. Off by default: records contain the same."""
+"""Environment variable: whether a leader reports whole generations. Off by default: records contain the same data."""
 
 POSTED_BYTES_MAX = 250_000
 """Largest JSON (bytes) of the members of a reported generation: one event of a post may have 256 KiB."""
@@ -29,10 +29,10 @@ def reports_generations(environ: Mapping[str, str] | None = None) -> bool:
 
 
 class Leading:
-    """Tracks one consumer from the answer to its JoinGroup to that to its SyncGroup. Its methods never raise."""
+    """Tracks one consumer from its JoinGroup response to its SyncGroup response. The methods never raise."""
 
     def __init__(self, builder: EventBuilder, clock: Clock) -> None:
-        """Report to ``builder``, with times of ``clock``."""
+        """Report to ``builder``, with times from ``clock``."""
         self._builder, self._clock = builder, clock
         self._led: LedMembers | None = None
         self._too_large = False

@@ -1,8 +1,8 @@
-"""A generation of a classic group as its leader sees it.
+"""A generation of a classic group, as the group's leader sees it.
 
 The coordinator's answer to the leader's JoinGroup contains every member's subscription, and the leader's SyncGroup
-every member's assignment. Together they contain the same as a ``GroupMetadata`` record, except other members' hosts and
-timeouts.
+every member's assignment. Together they contain the data of a ``GroupMetadata`` record, except other members' hosts
+and timeouts.
 """
 
 from __future__ import annotations

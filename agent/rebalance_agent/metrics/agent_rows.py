@@ -378,4 +378,4 @@ AGENT_ROWS: tuple[Metric, ...] = (
     POLL_SECONDS,
     LAST_POLL,
 )
-"""In the order of /metrics and of the documentation; a process exports the rows of its own role and of ``agent``."""
+"""Rows in the order of /metrics and of the documentation; a process exports the rows of its role and of ``agent``."""

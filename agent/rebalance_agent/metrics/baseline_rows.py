@@ -17,4 +17,4 @@ STALL_BASELINE = Metric(
 )
 
 BASELINE_ROWS: tuple[Metric, ...] = (STALL_BASELINE,)
-"""In the order of /metrics and of the documentation."""
+"""Rows in the order of /metrics and of the documentation."""

@@ -1,7 +1,7 @@
 """The catalogue: every metric that this version exports. Documentation, rules, boards and tests are checked against it.
 
-A new metric of groups is one more row in ``group_rows``, which reads its own value. A metric that a process counts
-itself is one more row in one of the other ``*_rows`` modules, and the code that sets it.
+To add a metric of groups, add a row to ``group_rows``, with the function that reads its value. To add a metric that a
+process counts itself, add a row to one of the other ``*_rows`` modules, and the code that sets the metric.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 - ``processes``: observer, sidecar and gateway, and their common parts (logs, signals, memory).
 - ``watch``: the data path of one cluster; the observer, `whatif`, `verify` and `explain` use it.
 - ``settings``: every setting, from flags, environment, file and defaults.
-- ``sinks``: where events are published: Kafka, a file, a webhook, or as spans to a collector.
-- ``otlp``: metrics and spans for an OpenTelemetry collector.
+- ``sinks``: publishes events to Kafka, to a file, to a webhook, or as spans to a collector.
+- ``otlp``: exports metrics and spans to an OpenTelemetry collector.
 - ``listeners``: the HTTP listeners and the gateway's addresses.
 - ``preflight``: the checks of `rebalance-agent check`.
-- ``scheduling``: repeated calls.
+- ``scheduling``: repeats calls at intervals.
 - ``startup``: the startup probe of a sidecar.
 """

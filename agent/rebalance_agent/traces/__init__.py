@@ -1,9 +1,9 @@
-"""Events as spans of traces: one trace for each generation or epoch of a group. Pure.
+"""Converts events to spans of traces: one trace for each generation or epoch of a group. Pure.
 
 Every process derives the ids from the cluster, the group and the generation, so an observer, sidecars and gateways
 write one trace without coordination.
 
 - ``event_traces``: the entry point, which accepts any event.
-- ``group_spans``: the spans of a group's events; ``member_spans``: the spans of members' events.
+- ``group_spans``: builds the spans of a group's events; ``member_spans``: builds the spans of members' events.
 - ``span``: a span as a value, and the ids of traces and spans.
 """

@@ -14,16 +14,16 @@ They raise only `DecodeError` (for a JoinGroup or SyncGroup that cannot be read)
 own bytes are forwarded, and the error is counted and logged.
 
 - ``group_interceptor``: gives each frame to the handler of its API; ``frame_handler``: the base of the handlers;
-  ``gateway_groups``: what all connections share.
+  ``gateway_groups``: the state that all connections share.
 - ``join_group``, ``sync_group``: the handlers that rewrite; ``observed_apis``, ``consumer_heartbeats`` (KIP-848): the
   handlers that only read.
-- ``offered_protocols``: the assignors that a JoinGroup offers, and our strategy before them; ``client_answers``: the
-  responses that a client gets instead.
+- ``offered_protocols``: adds our strategy before the assignors that a JoinGroup offers; ``client_answers``: rewrites
+  responses for the client.
 - ``leading``: the group leader's decisions: the assignment by our assignor, and the generation that it begins.
 - ``member_entries``: each member's offer and assignment; ``assignment_recovery``: recovers assignments after a
   gateway's restart.
-- ``client_membership``: one member's rebalances, by its frames; ``client_events``: the events of these;
-  ``callback_times``: durations of callbacks, by what clients push.
+- ``client_membership``: tracks one member's rebalances from its frames; ``client_events``: builds their events;
+  ``callback_times``: finds the durations of callbacks in the metrics that clients push.
 
 This package reads frames with ``gateway.transport`` and opens no connections.
 """

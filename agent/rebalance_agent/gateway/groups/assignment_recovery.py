@@ -1,4 +1,4 @@
-"""Recovers what a member owns after a restart of the gateway, by DescribeGroups.
+"""Recovers the partitions of a member after a restart of the gateway, from a DescribeGroups response.
 
 The coordinator returns assignments only while the group is stable, so the gateway asks at the member's first heartbeat:
 once the group rebalances, it is too late.
@@ -25,7 +25,7 @@ DESCRIBE_VERSION = 4
 
 
 async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions | None, bool]:
-    """Return the partitions of a member of a stable group (None if unknown), and whether the group is not of consumers.
+    """Return the partitions of a stable group's member (None if unknown), and whether it is no group of consumers.
 
     Raises:
         ConnectionError: the connection was closed.

@@ -1,7 +1,7 @@
-"""Finds the durations of one consumer's callbacks in what its client pushes about itself (KIP-714).
+"""Finds the durations of one consumer's callbacks in the metrics that its client pushes (KIP-714).
 
-A client pushes the maximum of its last callbacks, which may be of several rebalances. A maximum that rises from one
-push to the next was measured in between. If only one callback can have run in that time, it took exactly that long.
+A client pushes the maximum duration of its last callbacks, which may belong to several rebalances. If the maximum rises
+from one push to the next, it was measured in between. If only one callback can have run then, it took exactly as long.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rebalance_agent.model.events import Callback, MemberEvent
 __all__ = ["RUNS_MAX", "CallbackTimes"]
 
 RUNS_MAX = 8
-"""Callbacks remembered of each kind; the oldest ones become one whose event is unknown."""
+"""Maximum callbacks remembered of each kind; beyond it, the oldest are merged into one whose event is unknown."""
 
 ROUNDING_SECONDS = 0.001
 """Clients measure whole milliseconds, and so do events: each may be off by less than one."""
@@ -26,7 +26,7 @@ ROUNDING_SECONDS = 0.001
 class _Run:
     """A callback that ran between ``since`` and ``until`` (monotonic seconds), or did not run at all.
 
-    ``event_id``: that of the member event about it; empty if there is none. ``event``: the event once it is published.
+    ``event_id``: the id of the callback's member event; empty if there is none. ``event``: that event, once published.
     """
 
     since: float
@@ -58,7 +58,7 @@ class CallbackTimes:
         self._maxima: Mapping[Callback, float] = {}
         self._instance_id = ""
         self._pushes = -math.inf, -math.inf
-        """Times of the last push and of the one before."""
+        """Times of the last push and of the push before it."""
 
     def revoked(self, event: MemberEvent | None, seconds: float = math.inf) -> None:
         """Record that a revoked callback may have run, in the last ``seconds``, and that no callback runs now."""

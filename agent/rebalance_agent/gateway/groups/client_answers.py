@@ -41,7 +41,7 @@ class Election:
 
 
 def elected(response: Any) -> Election | None:  # noqa: ANN401 - kafka-python is untyped
-    """Return the election in a JoinGroup response; None for a follower, and for a leader that is not to assign.
+    """Return the election in a JoinGroup response; None for a follower, and for a leader that must not assign.
 
     A static leader that returns without a rebalance must not assign again (KIP-814).
     """
@@ -65,7 +65,7 @@ def restore_join(response: Any, offer: Offer) -> None:  # noqa: ANN401
 
 
 def plain_subscription(metadata: bytes, version: int) -> bytes:
-    """Return a member's subscription in ``version`` without our user data; without topics if it is unreadable."""
+    """Return a member's subscription in ``version`` without our user data, or without topics if it is unreadable."""
     try:
         subscription = decode_subscription(metadata)
     except DecodeError:

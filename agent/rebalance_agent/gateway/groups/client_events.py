@@ -20,7 +20,7 @@ from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]
 
 REASON_MAX = 1_000
-"""Maximum characters kept of a reason: clients write one sentence (KIP-800)."""
+"""Maximum number of characters kept of a client's reason, which is usually one sentence (KIP-800)."""
 
 Emit = Callable[[MemberEvent | AssignEvent | LedGenerationEvent], None]
 """Function that accepts an event. It never blocks and never raises."""

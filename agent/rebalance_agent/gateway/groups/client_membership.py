@@ -1,4 +1,4 @@
-"""Tracks one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
+"""Tracks one consumer's rebalances from its frames; publishes them as member events with the evidence ``gateway``.
 
 A gateway does not see the client's callbacks. Their times are taken from neighbouring frames;
 ``docs/reference/gateway.md`` lists them and their accuracy.
@@ -92,7 +92,7 @@ class ClientMembership:
         return self._joining is not None
 
     def record_rebalance(self) -> None:
-        """Record that the group rebalances, as the coordinator answered."""
+        """Record that the coordinator reported a rebalance of the group."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 
@@ -177,7 +177,7 @@ class ClientMembership:
             self._emit_assigned(event)
 
     def record_epoch(self, epoch: int) -> None:
-        """Record a new ``epoch`` without a change of the assignment."""
+        """Record a new ``epoch`` in which the assignment did not change."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
@@ -195,12 +195,12 @@ class ClientMembership:
         self._begun(at_ms=0)  # the time of the assignment
 
     def settle_late(self, seconds: float = FETCH_SECONDS_MAX) -> None:
-        """Settle if there was no fetch for ``seconds``."""
+        """Publish the assignment if the consumer has not fetched for ``seconds``."""
         if self._assigned_at is not None and self._now().since(self._assigned_at) > seconds:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
-        """Record that the consumer lost its membership: its coordinator does not know it, or another replaced it."""
+        """Record that the consumer lost its membership: the coordinator does not know it, or another replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms

@@ -33,7 +33,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["NAMES_MAX", "ConsumerHeartbeatHandler"]
 
 NAMES_MAX = 10_000
-"""Topic ids with a cached name: more than a pod subscribes to."""
+"""Maximum number of topic ids with a cached name: more than a pod subscribes to."""
 
 METADATA_VERSION = 12
 """The first Metadata version with topic ids in requests and responses; brokers with KIP-848 have it."""
@@ -55,7 +55,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read the request by our own table, since kafka-python has no class for this API.
+        """Read the request with our own schema, since kafka-python has no class for this API.
 
         Its header ends with the client id.
         """

@@ -55,7 +55,7 @@ class FrameHandler:
         self._shared = shared
 
     def __init_subclass__(cls) -> None:
-        """Take API key and newest version from kafka-python's class, unless the handler reads newer ones itself."""
+        """Take the API key and newest version from kafka-python's class, unless the handler reads newer ones."""
         if "REQUEST" in vars(cls):
             cls.API_KEY = cls.REQUEST.API_KEY
             cls.VERSION_MAX = vars(cls).get("VERSION_MAX", cls.REQUEST.max_version)
@@ -89,11 +89,11 @@ class FrameHandler:
         return False
 
     def unanswered(self, memory: Any) -> None:  # noqa: ANN401
-        """Handle a connection that was closed before the response to the request that left ``memory``."""
+        """Handle the end of a connection on which the request that left ``memory`` has no response yet."""
 
 
 def _without_nulls(opened: OpenedFrame) -> OpenedFrame:
-    """``opened``, after a check for nulls that kafka-python accepts and brokers refuse."""
+    """Return ``opened``, after a check for nulls that kafka-python accepts but brokers refuse."""
     _refuse_nulls(opened.message, opened.version)
     return opened
 

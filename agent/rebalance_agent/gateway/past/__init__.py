@@ -1,6 +1,6 @@
 """Lower bounds of what seats would have spared in a group's recorded past, for ``gateway --explain``. Pure.
 
-- ``past_seats``: the rebalances that handovers would have spared.
-- ``past_admissions``: the rebalances that joint admission would have merged.
-- ``past_changes``: the members that joined and left in a recorded rebalance.
+- ``past_seats``: finds the rebalances that handovers would have spared.
+- ``past_admissions``: finds the rebalances that joint admission would have merged.
+- ``past_changes``: finds the members that joined and left in a recorded rebalance.
 """

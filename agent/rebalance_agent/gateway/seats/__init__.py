@@ -1,7 +1,7 @@
 """Decides which consumers take over the seats of others; the decisions are carried out elsewhere.
 
 A *seat* is a static membership (KIP-345) that the gateway gives to a consumer without its own instance id, by adding
-one to its JoinGroup. When the consumer restarts, its successor's JoinGroup is sent with the same instance id. In a
+an instance id to the JoinGroup. When the consumer restarts, its successor's JoinGroup is sent with the same id. In a
 stable group the successor gets its predecessor's assignment at once, and the group does not rebalance.
 
 Everything here is pure: it uses no sockets, threads, clock (times are arguments) or messages of ``kafka``. `GroupSeats`
@@ -48,13 +48,13 @@ stays when the group rebalances. A successor joins once its predecessor has left
 for a killed member.
 
 A returning member joins only in a stable or preparing group: in a completing group it would cause one more rebalance.
-A kept seat's lock is released, so that a newcomer of any gateway may take it (`locks`).
+A kept seat's lock is released, so that a newcomer of any gateway may take the seat (`locks`).
 
 *Give up* is a LeaveGroup with member id and instance id: the coordinator refuses it once a successor has the seat, so
 it can be sent at any time. The lock only prevents two newcomers from taking one seat in turn. It does not protect
 commits; the coordinator does, by refusing the id of the seat's former member.
 
-- ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
+- ``group_seats``: the state machine of one group's seats; ``gateway_seats``: the seats of all groups of a gateway.
 - ``locks``: the locks of seats between gateways, in a helper group; ``SeatLocks`` carries out the acts about locks.
 - ``rules``: which consumers may have a seat or take one over, waiting times, errors that clients get, limits.
 - ``held_joins``: newcomers that wait; ``impatient_clients``: clients that do not wait; ``free_seats``: the seats for
@@ -62,7 +62,7 @@ commits; the coordinator does, by refusing the id of the seat's former member.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
 - ``outcomes``: checks whether acts had the intended effect, and counts what they spared.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
-- ``seat``: a seat's state; ``saved_seats``: the seats kept over a restart; ``seat_list``: all of them as JSON.
+- ``seat``: a seat's state; ``saved_seats``: the seats kept over a restart; ``seat_list``: all seats as JSON.
 - ``group_facts``: phase, locks, other gateways' seats; ``seat_acts``: the acts.
 """
 

@@ -1,4 +1,4 @@
-"""The seats of all groups of one gateway, where its mode allows them."""
+"""The seats of all groups of one gateway, if the gateway's mode allows seats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new_seat_names(gateway_token: str) -> Iterator[str]:
 
 
 class GatewaySeats:
-    """Group -> its seats. ``mode`` applies to all groups; with ``off`` nothing is stored or decided."""
+    """The seats of each group. ``mode`` applies to all groups; with ``off`` nothing is stored or decided."""
 
     def __init__(self, settings: SeatSettings, mode: SeatMode, gateway_token: str) -> None:
         """Start without groups."""
@@ -56,7 +56,7 @@ class GatewaySeats:
         return {group: acts for group, seats in self._groups.items() if (acts := seats.due(now))}
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: not before another input."""
+        """Return when to call `due` next; None: no call is needed before another input."""
         times = (seats.next_due() for seats in self._groups.values())
         return min((time for time in times if time is not None), default=None)
 

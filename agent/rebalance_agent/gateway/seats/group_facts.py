@@ -1,4 +1,4 @@
-"""Facts about a group besides the seats of this gateway: its phase, other gateways' seats, the locks."""
+"""Facts about a group besides this gateway's seats: the group's phase, other gateways' seats, and the locks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class GroupPhase(StrEnum):
     UNKNOWN = "unknown"
     EMPTY = "empty"
     PREPARING = "preparing"
-    """Members are to join; a newcomer joins this rebalance and causes none."""
+    """Members have to join; a newcomer joins this rebalance and causes no further rebalance."""
     COMPLETING = "completing"
-    """All have joined; a newcomer causes one more rebalance."""
+    """All members have joined; a newcomer causes one more rebalance."""
     STABLE = "stable"
 
 
@@ -31,7 +31,7 @@ class GroupPhase(StrEnum):
 class FreeSeat:
     """A seat that another gateway offers (not one that only seems idle).
 
-    ``fingerprint``: of its last member's profile; ``leads``: whether that member leads.
+    ``fingerprint``: the fingerprint of its last member's profile; ``leads``: whether that member leads.
     """
 
     instance_id: str
@@ -98,7 +98,7 @@ class GroupFacts:
         return roster is not None and roster.mixed
 
     def seatable(self, now: float) -> bool:
-        """Whether the last description shows a group with members and with one protocol, that of its seats."""
+        """Whether the last description shows a group with members that all use the protocol of the group's seats."""
         roster = self.known_roster(now)
         return roster is not None and roster.members > 0 and not roster.mixed
 

@@ -43,7 +43,7 @@ class GroupSeats:
     """One group's seats, vacant seats and held newcomers.
 
     ``new_names`` yields instance ids that were never used (see `HeldJoins`). Of members with their own instance id,
-    only JoinGroups and their answers are to be passed to it. Of other members, all requests and answers are, even if
+    callers pass only JoinGroups and their answers. Of other members, callers pass all requests and answers, even if
     their seat is unknown here: a gateway that lost its list does not know the seats that it gave.
     """
 
@@ -86,7 +86,7 @@ class GroupSeats:
     def join_answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """Process the response to a JoinGroup with our instance id; also return whether the client is shown it."""
+        """Process the response to a JoinGroup with our instance id; also return what to do with the response."""
         acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads, now=now)
         comes_back = error in COORDINATOR_MOVED and not self._stopped  # the client rejoins at the new coordinator
         return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
@@ -183,7 +183,7 @@ class GroupSeats:
         return [] if seat is None else self._leaves.stop(seat)
 
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
-        """Record that a process closed all its connections itself, not a broker or the gateway."""
+        """Record that a process closed all its connections itself: neither a broker nor the gateway closed them."""
         self.keeper.connections_closed(process, now)
         return self.held.advance(now)
 
@@ -286,7 +286,7 @@ class GroupSeats:
 
     @staticmethod
     def _heard(seat: Seat | None, error: int | None, now: float) -> None:
-        """Take the answer to a request for the member of a seat; if it was accepted, the member's session restarts."""
+        """Process the answer to a request of a seat's member; an accepted request restarts the member's session."""
         if seat is not None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
             seat.heard_at = now
 

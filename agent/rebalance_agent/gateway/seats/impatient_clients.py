@@ -1,12 +1,12 @@
-"""Remembers clients that gave up while their JoinGroup was held, so that it is not held again at each retry."""
+"""Remembers clients that gave up while their JoinGroup was held, so that their retries are not held again."""
 
 from __future__ import annotations
 
 __all__ = ["IMPATIENT_SECONDS", "ImpatientClients"]
 
 IMPATIENT_SECONDS = 60.0
-"""How long (seconds) no JoinGroup of a client id is held after the client closed its connection while one was held: it
-may wait for less time than is typical of its kind."""
+"""How long (seconds) no JoinGroup of a client id is held after the client closed its connection while one was held: the
+client may wait for less time than is typical of its library."""
 
 
 class ImpatientClients:

@@ -1,7 +1,7 @@
-"""Delivery of a process's events to its sidecar and its application, in the background: the consumer never waits.
+"""Delivers a process's events to its sidecar and its application, in the background: the consumer never waits.
 
-- ``reporter``: numbers a consumer's events, and gives them to the two deliveries.
-- ``queue_thread``: a bounded queue (``outbox``) with a daemon thread. ``post_thread`` posts to the sidecar, by
+- ``reporter``: numbers a consumer's events, and passes them to both deliveries.
+- ``queue_thread``: a bounded queue (``outbox``) with a daemon thread. ``post_thread`` posts to the sidecar, through
   ``endpoint``; ``event_callback`` calls the application's ``on_event``.
 - ``heartbeat``: reports processes without events.
 

@@ -24,7 +24,7 @@ ON_EVENT_VARIABLE = "REBALANCE_AGENT_ON_EVENT"
 
 
 class CallbackThread(QueueThread):
-    """Calls ``on_event`` with one event after the other. Only its first exception is logged.
+    """Calls ``on_event`` with one event after the other. Only the function's first exception is logged.
 
     Events wait in a separate queue, so that neither the sidecar nor the callback delays the other.
     """

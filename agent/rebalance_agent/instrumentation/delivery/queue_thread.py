@@ -30,7 +30,7 @@ class QueueThread(ABC):
     """Queues events and delivers them in batches. Thread-safe; only `finish` blocks."""
 
     def __init__(self, name: str, exit_grace_seconds: float = EXIT_GRACE_SECONDS) -> None:
-        """``name``: of the thread, which the first event starts."""
+        """``name``: the name of the thread, which starts with the first event."""
         self.exit_grace_seconds = exit_grace_seconds
         self._name = name
         self._pid = os.getpid()
@@ -44,7 +44,7 @@ class QueueThread(ABC):
         """Queue an event, one line of JSON without its newline, and start the thread.
 
         Raises:
-            RuntimeError: no more threads are allowed. The event waits for the next one.
+            RuntimeError: no more threads are allowed. The event waits until the next event is queued.
         """
         with self._lock:
             self._outbox.put(line)

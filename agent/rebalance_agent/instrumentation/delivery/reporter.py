@@ -36,7 +36,7 @@ class Reporter:
     def __init__(
         self, endpoint: Endpoint | None, on_event: OnEvent | None = None, exit_grace_seconds: float = EXIT_GRACE_SECONDS
     ) -> None:
-        """Post to ``endpoint`` and call ``on_event``; None for none."""
+        """Post to ``endpoint`` and call ``on_event``; if an argument is None, skip that delivery."""
         self._endpoint = endpoint
         self._on_event = on_event
         self._exit_grace_seconds = exit_grace_seconds

@@ -35,7 +35,7 @@ class AgentMetrics:
         left_out: Callable[[], int] = lambda: 0,
         text: TextFormat | None = None,
     ) -> None:
-        """``role``: that of this process; a gateway exports a sidecar's rows, too.
+        """``role``: the role of this process; a gateway also exports a sidecar's rows.
 
         ``folded``: counts folded label sets; ``shortened``: names that are label values in a shortened form;
         ``left_out``: an observer's groups without series.
@@ -116,7 +116,7 @@ class AgentMetrics:
         self._instruments.counter(rows.OVER_BUDGET).labels(outcome).inc(number)
 
     def groups_over_budget(self, budget: Literal["work", "memory"], groups: Sequence[str]) -> None:
-        """Set the names of the groups that were recently over this budget."""
+        """Set the names of the groups that recently exceeded this budget."""
         with self._lock:
             if list(groups) != self._over_budget.get(budget, []):
                 self._over_budget[budget] = list(groups)
@@ -154,7 +154,7 @@ class AgentMetrics:
     def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
         """Record a snapshot of ``size_bytes`` as of ``now_ms`` (epoch milliseconds) that Kafka acknowledged.
 
-        It may acknowledge those of two partitions in any order.
+        Kafka may acknowledge the snapshots of two partitions in any order.
         """
         self._set_last_snapshot(max(now_ms, self._last_snapshot_ms))
         self._instruments.counter(rows.SNAPSHOT_BYTES).inc(size_bytes)
@@ -178,7 +178,7 @@ class AgentMetrics:
             self._instruments.gauge(rows.LAST_POLL).labels(poll).set(succeeded_ms / 1000)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers."""
+        """Return the metric families as text, with headers."""
         for part, reason in self._readiness.reasons().items():
             self._instruments.gauge(rows.READY).labels(part).set(int(reason is None))
         for mode, reason in self._readiness.modes().items():

@@ -1,4 +1,4 @@
-"""The baselines' part of /metrics: each group's normal stall at the present hour of the week."""
+"""The baselines in /metrics: each group's normal stall at the current hour of the week."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The consumers that report to a sidecar: what each owns, and since when it is stalled."""
+"""The consumers that report to a sidecar, with the partitions of each, and the time since which each is stalled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPart
 __all__ = ["CLIENTS_MAX", "OWNED_BYTES_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient", "owned_bytes"]
 
 CLIENTS_MAX = 1_000
-"""The most consumers that are kept. A pod has a few; those of ended processes stay until they are removed as silent."""
+"""Maximum number of consumers kept. A pod has a few; consumers of ended processes stay until removed as silent."""
 
 OWNED_BYTES_MAX = 16 * 2**20
-"""The most bytes that all consumers' partitions take, kept as ranges: a pod's consumers need some kilobytes."""
+"""Maximum bytes of all consumers' partitions, kept as ranges; a pod's consumers need some kilobytes."""
 
 TOPIC_BYTES = 300
-"""Bytes that one topic of a consumer takes besides its texts: its `PartitionRanges` and its entry in the table."""
+"""Bytes that one topic of a consumer takes in addition to its texts: its `PartitionRanges` and its table entry."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The text formats of /metrics, and the choice of format and compression by a scraper's HTTP headers.
+"""The text formats of /metrics, and the choice of format and compression from a scraper's HTTP headers.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/ and the OpenMetrics 1.0 specification.
 """
@@ -19,7 +19,7 @@ _TEXT_RANGES = ("text/plain", "text/*", "*/*")
 
 
 class Dialect(Enum):
-    """A text format; the value is its content type. Samples have one form in all; headers and exemplars differ.
+    """A text format; the value is its content type. All formats write samples alike; headers and exemplars differ.
 
     ``PUSHED`` is Prometheus' format for the metrics that the process itself pushes over OTLP. It counts as a separate
     reader: a new series is 0 in its first push (`Instruments`), whether or not scrapers have seen it. No scraper can
@@ -41,7 +41,7 @@ Page = Callable[[Dialect], bytes | list[bytes]]
 
 
 def choose_dialect(accept: str) -> Dialect:
-    """The format for an ``Accept`` header: OpenMetrics only if it is named with at least the quality of plain text."""
+    """Return the format for an ``Accept`` header: OpenMetrics only if named with at least plain text's quality."""
     openmetrics, text = 0.0, dict.fromkeys(_TEXT_RANGES, math.nan)
     for name, parameters, quality in _ranges(accept):
         if name == "application/openmetrics-text" and parameters.get("version", "") in _OPENMETRICS_VERSIONS:

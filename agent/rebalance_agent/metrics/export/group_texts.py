@@ -1,4 +1,4 @@
-"""The written texts of groups, kept from scrape to scrape within a number of bytes."""
+"""The rendered texts of groups, kept from scrape to scrape within a limit in bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_EDITION = (-1, -1, -1)
 class GroupTexts(NamedTuple):
     """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
 
-    ``edition``: that of their view. ``until_ms``: when the passing of time changes other rows as well; 0: now.
+    ``edition``: the edition of the group's view. ``until_ms``: when time changes other rows as well; 0: now.
     ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded``, ``shortened``: numbers of
     label sets and of names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out.
     ``counted``: the group's counters and histograms; ``scraped``: those that a scrape has had, None before the first
@@ -57,16 +57,16 @@ class KeptTexts:
         self._bytes = 0
 
     def __len__(self) -> int:
-        """The number of groups, those that are left out included."""
+        """The number of groups, including those that are left out."""
         return len(self._groups)
 
     def get(self, group: str) -> GroupTexts | None:
-        """Return the group's texts, None if it was never written."""
+        """Return the group's texts; None if they were never written."""
         return self._groups.get(group)
 
     @property
     def left_out(self) -> int:
-        """The number of groups without texts, since there is no room for them."""
+        """The number of groups that are left out because there is no room for their texts."""
         return len(self._left_out)
 
     def total(self, number: Callable[[GroupTexts], int]) -> int:
@@ -75,20 +75,20 @@ class KeptTexts:
             return sum(map(number, self._groups.values()))
 
     def shown(self, groups: Collection[str]) -> Mapping[str, GroupTexts]:
-        """Return those of ``groups`` that have texts, in the order of their names."""
+        """Return the ``groups`` that have texts, sorted by name."""
         with self._lock:
             kept = self._groups
             return {group: kept[group] for group in sorted(groups) if group in kept and kept[group].texts}
 
     def keep(self, group: str, written: GroupTexts) -> None:
-        """Put new texts in place of the old ones of this group."""
+        """Replace this group's old texts with new texts."""
         with self._lock:
             self._drop(group)
             self._groups[group] = written
             self._bytes += written.size
             if self._bytes <= self._bytes_max:
                 return
-            # A heap and no sorting: to remove one or two is nearly always enough.
+            # A heap instead of sorting: removing one or two groups is nearly always enough.
             sizes = [(-kept.size, each) for each, kept in self._groups.items() if kept.texts]
             heapq.heapify(sizes)
             while self._bytes > self._bytes_max:
@@ -110,7 +110,7 @@ class KeptTexts:
         return again
 
     def forget(self, others_than: Collection[str]) -> None:
-        """Drop all groups but these."""
+        """Drop all groups except ``others_than``."""
         with self._lock:
             for group in self._groups.keys() - set(others_than):
                 self._drop(group)

@@ -1,6 +1,6 @@
 """The agent's listeners, created from settings.
 
-- ``web``: /metrics, health, pages and the API, read-only.
-- ``configured_listeners``: the HTTP listeners for these and for members' events.
-- ``listen_addresses``: the gateway's addresses, and the TLS of both its sides.
+- ``web``: serves /metrics, health, pages and the read-only API.
+- ``configured_listeners``: creates the HTTP listeners for ``web`` and for members' events.
+- ``listen_addresses``: the gateway's addresses, and its TLS towards clients and brokers.
 """

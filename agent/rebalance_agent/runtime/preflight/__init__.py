@@ -5,10 +5,10 @@ the role itself (``confluent_kafka``), so that what works in a check works in th
 
 - ``plan``: all checks of a role, in order; ``findings``, ``findings_report``: their results, as text and JSON.
 - ``local_checks``, ``server_checks``, ``gateway_checks``, ``rights_checks``: the checks by subject.
-- ``source_checks``: the sources of generations, and what they cost.
-- ``diagnosis``: why a server cannot be reached.
-- ``acl_script``: all permissions of a role as a script.
-- ``probes``: whether a permission of ``runtime.settings.rights`` is granted.
+- ``source_checks``: checks the sources of generations, and reports what each costs.
+- ``diagnosis``: explains why a server cannot be reached.
+- ``acl_script``: prints a script that grants all permissions of a role.
+- ``probes``: tests whether a permission of ``runtime.settings.rights`` is granted.
 """
 
 from __future__ import annotations

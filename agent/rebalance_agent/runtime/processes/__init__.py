@@ -1,7 +1,7 @@
 """The three roles as processes, and the common parts of every process.
 
-- ``observer``, ``sidecar``, ``gateway``: one role each.
-- ``reported_readiness``: whether consumers that report have their assignment.
-- ``rights_watch``: permissions that are missing at run time; ``logged_health``: readiness that is logged.
-- ``signals``, ``logs``, ``memory``: stop signals, log format, allocation.
+- ``observer``, ``sidecar``, ``gateway``: each runs one role.
+- ``reported_readiness``: tracks whether the consumers that report to a process have their assignment.
+- ``rights_watch``: reports permissions that are missing at run time; ``logged_health``: logs changes of readiness.
+- ``signals``: handles stop signals; ``logs``: sets the log format; ``memory``: tunes garbage collector and allocator.
 """

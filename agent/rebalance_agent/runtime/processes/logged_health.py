@@ -1,4 +1,4 @@
-"""Readiness that is logged: one line when a part fails, one when it works again, and one when all of them work."""
+"""Logs changes of readiness: one line when a part fails, one when it works again, and one when all parts work."""
 
 from __future__ import annotations
 

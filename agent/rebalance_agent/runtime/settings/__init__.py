@@ -6,7 +6,7 @@ It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_
 
 - ``roles``, ``generation_source``, ``gateway_settings``: the settings of each role, as pydantic models. ``text_types``:
   their texts with checks, such as addresses.
-- ``settings_sources``: reads and merges the sources; ``flags``: flags and their help, made from the models.
+- ``settings_sources``: reads and merges the sources; ``flags``: creates the flags and their help from the models.
 - ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``java_properties``: those of a Java
   client; ``broker_tls``: TLS of the gateway.
 - ``webhook_target``: the webhook's URL. ``listener_security``: TLS contexts and tokens of listeners and the webhook.

@@ -1,4 +1,4 @@
-"""A JSON template with fields of an event: the body of a POST to a service that does not accept our events."""
+"""A JSON template with fields of an event: it forms the body of a POST to a service that does not accept our events."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Watching one cluster: collectors, tracker and sinks connected, with or without HTTP listeners.
+"""Watches one cluster: connects collectors, tracker and sinks, with or without HTTP listeners.
 
 - ``cluster_watch``: the parts of a watch, composed in the order of the data path.
 - ``core``: the thread that feeds the tracker; ``event_sinks``: `EventSink` and `ObservationListener`, which it calls.
-- ``pauses``: how long the views of costly groups wait.
-- ``inbox_age``: how far the tracker is behind. ``state_meter``: groups over the budget of its memory.
+- ``pauses``: decides how long the views of costly groups wait.
+- ``inbox_age``: measures how far the tracker lags. ``state_meter``: counts groups over the memory budget.
 - ``observer_share``: ownership and snapshots of one replica; ``poll_triggers``: polls started before their time.
-- ``episode_log``: one log line per rebalance; ``line_budget``: how many a group may cause.
-- ``reachability``: the wait for the cluster. ``in_process``: a watch inside a command.
-- ``history_reader``, ``audit_source``: published events and the offsets topic, read once from beginning to end.
+- ``episode_log``: logs one line per rebalance; ``line_budget``: limits the log lines that a group may cause.
+- ``reachability``: waits for the cluster. ``in_process``: runs a watch inside a command.
+- ``history_reader``, ``audit_source``: read published events and the offsets topic once, from beginning to end.
 """

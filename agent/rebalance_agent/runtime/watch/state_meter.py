@@ -1,4 +1,4 @@
-"""Reports the groups that are over the budget of the tracker's memory as metrics."""
+"""Reports, as metrics, the groups that exceed the tracker's memory budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decisions of a group's leader, at its SyncGroup.
+"""The decisions of a group's leader, made when the leader sends its SyncGroup.
 
-- ``leader_decision``: the leader's assignment by our assignor, in a thread and in bounded time.
+- ``leader_decision``: computes the leader's assignment with our assignor, in a thread and in bounded time.
 """

@@ -1,6 +1,6 @@
-"""The events of acts about seats, and their costs and savings.
+"""The events of actions on seats, and the costs and savings of these actions.
 
-- ``vacancies``: the costs of vacant seats of a group, and the savings of taking them or giving them up.
-- ``act_outcomes``: whether handovers and joint admissions had the intended effect.
-- ``act_events``: the events of all groups.
+- ``vacancies``: computes what a group's vacant seats cost, and what is saved when seats are taken or given up.
+- ``act_outcomes``: reports whether handovers and joint admissions had the intended effect.
+- ``act_events``: publishes the events of all groups.
 """

@@ -1,9 +1,10 @@
-"""The locks of seats: a compare-and-set with expiry between the gateways of one group, by a helper group of KIP-848.
+"""The locks of seats: a compare-and-set with expiry between the gateways of one group, in a helper group of KIP-848.
 
-The helper group of the group orders is named rebalance-agent.seats.orders, a dot, and a few letters, which are chosen
-so that it has the same coordinator as orders. So it can be reached on clients' connections to that coordinator, with
-their permissions (Read on the helper group). A lock is a static member of the helper group, without a subscription,
-with the seat's instance id: the coordinator lets only one member at a time have it. This needs ``group.version`` >= 1.
+The helper group of the group orders is named rebalance-agent.seats.orders, a dot, and a few letters. The letters are
+chosen so that both groups have the same coordinator. So the helper group can be reached on clients' connections to that
+coordinator, with the clients' permissions (Read on the helper group). A lock is a static
+member of the helper group, without a subscription, with the seat's instance id: the coordinator lets only
+one member at a time have it. This needs ``group.version`` >= 1.
 
 | heartbeat of the helper group | answer | meaning |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""The state machine of one gateway's locks in one group: from answers and time it derives requests and changes."""
+"""The state machine of one gateway's locks in one group: it derives requests and changes from answers and time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GroupLocks:
     clock.
 
     An unanswered claim is sent again with the same member id. If the first one was carried out, the coordinator refuses
-    the second like another member's. So after each refusal the member is released: if the coordinator does this, the
+    the second one like another member's claim. So after each refusal the member is released: if this succeeds, the
     lock was ours, is free now, and is claimed by a new member; otherwise another gateway has it.
 
     A granted lock that is no longer confirmed is reported as lost, but not released: the coordinator may still count

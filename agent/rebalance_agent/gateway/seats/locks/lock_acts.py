@@ -21,14 +21,14 @@ __all__ = [
 CLAIM = 0
 """Member epoch of a member that joins (KIP-848)."""
 RELEASE = -2
-"""Member epoch of a static member that leaves temporarily: another may take its instance id at once."""
+"""Member epoch of a static member that leaves temporarily: another member may take its instance id at once."""
 
 
 class LockLoss(StrEnum):
     """The reason why this gateway does not have a lock. A closed set, for a counter's label."""
 
     TAKEN = "taken"
-    """Another gateway has it, or this gateway before its restart."""
+    """Another gateway has the lock, or this gateway had it before its restart."""
     LOST = "lost"
     """The coordinator no longer has the member, or has it with another epoch."""
     NOT_CONFIRMED = "not_confirmed"
