@@ -139,8 +139,8 @@ def test_uncompared_columns_of_the_tables_are_listed():
     nowhere = {"body", "origin"}  # the source of the row, and the key of the comparison
     when = {"schema_version", "ingested_at", "day", "topic", "partition", "offset"}
     assert left(EVENTS, EVENT_COLUMNS) == {*nowhere, *when}
-    assert left(GENERATIONS, GENERATION_COLUMNS) == {*nowhere, "rollout"}  # a row of an event without a record
-    assert left(MEMBERS, MEMBER_COLUMNS) == {"event_id", "cluster_id", "group", "generation", "completed_ms"}
+    assert left(GENERATIONS, GENERATION_COLUMNS) == {*nowhere, "day", "rollout"}  # a row of an event without a record
+    assert left(MEMBERS, MEMBER_COLUMNS) == {"event_id", "cluster_id", "group", "generation", "completed_ms", "day"}
 
 
 def rosters(*rows, event=EVENT):
