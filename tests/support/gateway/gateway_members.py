@@ -131,6 +131,16 @@ class AiokafkaMember(_Thread):
             await consumer.stop()
 
 
+def _changes(members):
+    """Each member's callbacks, a line each."""
+    return "\n".join(
+        f"member {number}: {at_ms} {word} {sorted(partitions)}"
+        for number, member in enumerate(members)
+        for word, at_ms, partitions in member.lines
+        if word != "read"
+    )
+
+
 @contextlib.contextmanager
 def joining(*, alone=True):
     """Starts members; at the end no member has read records of partitions that it did not own or, if ``alone``, owned
@@ -146,7 +156,8 @@ def joining(*, alone=True):
 
         yield join
     assert [each.stale for each in members] == [[] for _ in members]
-    assert owned_twice(members) == [] or not alone
+    twice = owned_twice(members) if alone else []
+    assert not twice, f"(epoch ms, partition): {twice}\n{_changes(members)}"
 
 
 def weighted(kafka, group, strategy, weight):
