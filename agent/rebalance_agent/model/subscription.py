@@ -111,7 +111,7 @@ class AssignedCopies:
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription:
-    """The whole input of an assignor. ``group`` is the group's id if it is known; no decision depends on it.
+    """The whole input of an assignor. ``group``: the group's id, or empty; no decision depends on the id.
 
     ``config`` holds the settings of the assigning member that apply to the whole group.
     """

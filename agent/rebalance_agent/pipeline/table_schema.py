@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import DataType, StructField, StructType
 
-__all__ = ["DRIFT_DAYS", "GROUP", "Table", "columns"]
+__all__ = ["DRIFT_DAYS", "GROUP", "GROUP_DAY", "Table", "columns"]
 
 GROUP = ("cluster_id", "group")
 """Columns that identify a group."""
+
+GROUP_DAY = (*GROUP, "day")
+"""Columns that identify a day of a group."""
 
 DRIFT_DAYS = 1
 """Maximum days between the timestamps of an event's revisions: a rollout can end four hours after its first report."""

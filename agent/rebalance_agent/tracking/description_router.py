@@ -41,7 +41,7 @@ class DescriptionRouter:
             self._poll(value, described.at_ms)
 
     def drop_polled(self, name: str) -> None:
-        """Forget the group if it is known only from descriptions without epochs."""
+        """Forget a group that only descriptions without epochs have shown."""
         if self._polled.pop(name, None):
             self._context.state_budget.drop(name)
             self._groups.mark_changed(name)

@@ -21,9 +21,9 @@ from support.pipeline.increments import (
     Interrupted,
     assert_as_full,
     assert_increments_give_a_full_run,
-    days_of,
     is_increment,
     run,
+    store_days,
 )
 from support.pipeline.pipelines import SHORT_LIVED
 
@@ -65,32 +65,32 @@ def test_all_days_of_random_clusters_that_differ_are_found(spark, monkeypatch, n
 
 
 def test_all_days_are_computed_if_the_changes_are_unknown(spark, tables):
-    days_of(tables, 1, 2)
+    store_days(tables, 1, 2)
     run(tables)
-    days_of(tables, 3, 3)
+    store_days(tables, 3, 3)
     assert run(tables, full=True)[0] == "all days: as requested"
-    days_of(tables, 4, 4)
+    store_days(tables, 4, 4)
     assert run(tables, now_ms=NOW_MS + 7 * DAY_MS)[0] == "all days: the last run was more than 6 days ago"
     tables.spark.sql(f"ALTER TABLE delta.`{tables.path('events')}` UNSET TBLPROPERTIES ({KEEPS_CHANGES})")
-    days_of(tables, 5, 5)
+    store_days(tables, 5, 5)
     assert run(tables)[0] == "all days: events does not keep its changes"
-    days_of(tables, 6, 6)
+    store_days(tables, 6, 6)
     assert is_increment(run(tables))
     assert_as_full(tables)
 
 
 def test_tables_of_an_older_release_are_computed_once_and_then_updated(spark, tables):
-    days_of(tables, 1, 2)
+    store_days(tables, 1, 2)
     old = spark.createDataFrame([], GENERATIONS.schema).drop("day")
     old.write.format("delta").save(tables.path("generations"))
     assert not is_increment(run(tables))
-    days_of(tables, 3, 3)
+    store_days(tables, 3, 3)
     assert is_increment(run(tables))
     assert_as_full(tables)
 
 
 def test_all_days_are_computed_if_the_files_of_changes_are_deleted(spark, tables):
-    days_of(tables, 1, 3)
+    store_days(tables, 1, 3)
     run(tables)
     moved = generation(MONDAY_MS + 2 * DAY_MS + HOUR_MS, 2, [member("b", (0, 1))], revision=1)
     tables.merge("events", events_frame(spark, [moved]))
@@ -106,12 +106,12 @@ def test_all_days_are_computed_if_the_files_of_changes_are_deleted(spark, tables
 @pytest.mark.parametrize("after", [False, True])
 def test_of_two_runs_at_once_the_later_one_finishes(spark, tmp_path, after):
     slow = Interrupted(spark, str(tmp_path / "tables"))
-    days_of(slow, 1, 3)
+    store_days(slow, 1, 3)
     run(slow)
-    days_of(slow, 4, 4)
+    store_days(slow, 4, 4)
 
     def other_run():
-        days_of(slow, 5, 5)
+        store_days(slow, 5, 5)
         run(DeltaTables(spark, slow.folder))
 
     slow.writes, slow.after, slow.interrupt = 2, after, other_run

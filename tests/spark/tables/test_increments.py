@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, generation, member
-from support.pipeline.increments import DAY_MS, assert_as_full, days_of, is_increment, run
+from support.pipeline.increments import DAY_MS, assert_as_full, is_increment, run, store_days
 
 
 def test_a_run_computes_what_changed_and_nothing_without_new_events(spark, tables):
-    days_of(tables, 1, 3)
+    store_days(tables, 1, 3)
     assert run(tables)[0] == "all days: no run of this release has finished"
     files = tables.files("generations")
     tables.compact("events")
     assert run(tables) == []
     assert tables.files("generations") == files
     moved = generation(MONDAY_MS + 2 * DAY_MS + HOUR_MS, 2, [member("b", (0, 1))], revision=1)
-    days_of(tables, 4, 4, more=[moved])
+    store_days(tables, 4, 4, more=[moved])
     assert is_increment(run(tables))
     assert_as_full(tables)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from rebalance_agent.model.episode import Evidence, Phases, Trigger
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.pipeline.increments import reach
-from rebalance_agent.pipeline.increments.group_days import GROUP_DAY
+from rebalance_agent.pipeline.table_schema import GROUP_DAY
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import GroupDays, group_hours
 from support.pipeline.event_rows import (

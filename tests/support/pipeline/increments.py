@@ -67,7 +67,7 @@ def revised(rng, event):
     return dataclasses.replace(event, **more)
 
 
-def days_of(tables, first, last, more=()):
+def store_days(tables, first, last, more=()):
     """Store a generation on each of these days, and ``more`` events."""
     days = range(first, last + 1)
     events = [generation(MONDAY_MS + day * DAY_MS + HOUR_MS, day, [member("a", (0, 1))]) for day in days]

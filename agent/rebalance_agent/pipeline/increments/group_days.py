@@ -7,12 +7,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.storagelevel import StorageLevel
 
 from rebalance_agent.pipeline.increments.processed import Run
-from rebalance_agent.pipeline.table_schema import GROUP
+from rebalance_agent.pipeline.table_schema import GROUP_DAY
 
-__all__ = ["GROUP_DAY", "replace_days"]
-
-GROUP_DAY = (*GROUP, "day")
-"""Columns that identify a day of a group."""
+__all__ = ["replace_days"]
 
 
 def replace_days(run: Run, name: str, rows: DataFrame, keys: DataFrame) -> None:

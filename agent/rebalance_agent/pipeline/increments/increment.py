@@ -16,7 +16,7 @@ from rebalance_agent.pipeline.increments.changed_events import (
     keep_changes,
     require_changes,
 )
-from rebalance_agent.pipeline.increments.group_days import GROUP_DAY, replace_days
+from rebalance_agent.pipeline.increments.group_days import replace_days
 from rebalance_agent.pipeline.increments.processed import Progress, Run, last_progress
 from rebalance_agent.pipeline.increments.reach import days_of_generations, days_of_hours
 from rebalance_agent.pipeline.table_schema import DRIFT_DAYS
@@ -97,9 +97,7 @@ def _update(run: Run, before: int, until: int, on_step: Callable[[str], None]) -
             on_step(f"generations: {days.keys.count()} days of groups")
             replace_days(run, "generations", _generations(events, days), days.keys)
             on_step("members")
-            of_days = tables.read("generations").where(F.col("day").isin(list(days.days)))
-            changed = of_days.join(F.broadcast(days.keys), [*GROUP_DAY], "left_semi")
-            replace_days(run, "members", members(changed), days.keys)
+            replace_days(run, "members", members(days.rows(tables.read("generations"))), days.keys)
         rows = tables.read("generations")
         with _computed(days_of_hours(changes, rows, events), events) as days:
             on_step(f"group_hours: {days.keys.count()} days of groups")
@@ -121,7 +119,6 @@ def _generations(events: DataFrame, days: GroupDays) -> DataFrame:
     """Return the rows of `generations` of these days, with the deploys that hold them, which may end later."""
     if not days.days:
         return generations(events.limit(0))
-    own = events.where(F.col("day").isin(list(days.days))).join(F.broadcast(days.keys), [*GROUP_DAY], "left_semi")
     is_deploy = F.col("kind") == RolloutEvent.KIND
     deploys = events.where(is_deploy & (F.col("day") >= F.date_sub(F.lit(days.days[0]), DRIFT_DAYS)))
-    return generations(own.where(~is_deploy).unionByName(deploys))
+    return generations(days.rows(events).where(~is_deploy).unionByName(deploys))

@@ -24,8 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline.increments.group_days import GROUP_DAY
-from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, GROUP
+from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, GROUP, GROUP_DAY
 from rebalance_agent.pipeline.tables.generation_spans import cluster_ends, group_steps
 from rebalance_agent.pipeline.tables.group_hours import INTERVAL_HOURS_MAX, STORM_GAP_SECONDS, storm_windows
 

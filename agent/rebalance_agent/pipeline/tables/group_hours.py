@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent
 from rebalance_agent.pipeline.percentiles import in_order, percentile
-from rebalance_agent.pipeline.table_schema import GROUP
+from rebalance_agent.pipeline.table_schema import GROUP, GROUP_DAY
 from rebalance_agent.pipeline.tables.generation_spans import generation_spans
 from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
 
@@ -49,10 +49,16 @@ class GroupDays:
     keys: DataFrame
     days: Sequence[dt.date]
 
-    def of(self, facts: DataFrame) -> DataFrame:
+    def rows(self, table: DataFrame) -> DataFrame:
+        """Return the rows of these days of groups in a table (with the columns of `GROUP_DAY`)."""
+        return self._of_keys(_of_days(table, self))
+
+    def facts(self, facts: DataFrame) -> DataFrame:
         """Return the facts (with the columns of `GROUP` and ``hour``) of these days."""
-        day = F.date_from_unix_date(F.floor(F.col("hour") / 24).cast("int"))
-        return facts.withColumn("day", day).join(F.broadcast(self.keys), [*GROUP, "day"], "left_semi").drop("day")
+        return self._of_keys(facts.withColumn("day", _day())).drop("day")
+
+    def _of_keys(self, rows: DataFrame) -> DataFrame:
+        return rows.join(F.broadcast(self.keys), [*GROUP_DAY], "left_semi")
 
 
 def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | None = None) -> DataFrame:
@@ -61,9 +67,9 @@ def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | Non
     ``only``: the days of groups whose rows are wanted; the tables must be whole nevertheless.
     """
     episodes = generations.where("closes_episode")
-    aborted, completed, storms = _aborted(_days_of(events, only)), _completed(episodes), _storms(episodes)
+    aborted, completed, storms = _aborted(_of_days(events, only)), _completed(episodes), _storms(episodes)
     if only is not None:
-        aborted, completed, storms = only.of(aborted), only.of(completed), only.of(storms)
+        aborted, completed, storms = only.facts(aborted), only.facts(completed), only.facts(storms)
     facts = (aborted, _served(generations, events, only), _stalled(episodes, only), storms)
     lifetimes = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
     # Separately, since most hours have no rebalance and these aggregates are expensive.
@@ -73,7 +79,7 @@ def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | Non
         hours.withColumns(
             {
                 "hour": F.timestamp_millis(F.col("hour") * _HOUR_MS),
-                "day": F.date_from_unix_date(F.floor(F.col("hour") / 24).cast("int")),
+                "day": _day(),
                 "by_trigger": F.coalesce("by_trigger", F.expr("CAST(map() AS MAP<STRING, BIGINT>)")),
                 "flapping": F.coalesce("flapping", F.expr("CAST(array() AS ARRAY<STRING>)")),
                 # Stalls before the first known generation must not exceed the whole.
@@ -92,9 +98,14 @@ def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | Non
     )
 
 
-def _days_of(events: DataFrame, only: GroupDays | None) -> DataFrame:
-    """Return the events of these days, so that Spark reads no other folders: the bodies are most of the bytes."""
-    return events if only is None else events.where(F.col("day").isin(list(only.days)))
+def _of_days(table: DataFrame, only: GroupDays | None) -> DataFrame:
+    """Return the rows of these days, so that Spark reads no other folders: the bodies are most of the bytes."""
+    return table if only is None else table.where(F.col("day").isin(list(only.days)))
+
+
+def _day() -> Column:
+    """Return the day of the column ``hour`` (hours since 1970)."""
+    return F.date_from_unix_date(F.floor(F.col("hour") / 24).cast("int"))
 
 
 def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
