@@ -95,7 +95,7 @@ class GroupRequests(Protocol):
     async def keep(
         self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
     ) -> int:
-        """Keep a vacant member, if possible; the returned error code shows whether a successor has the seat."""
+        """Keep a vacant seat's member, if possible; return an error code, one of `FENCED` if a successor has it."""
         ...
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionGroups", "ImpatientMembers"]
 
 IMPATIENT_MAX = 1_000
-"""Maximum members remembered: as many as one group may have."""
+"""Maximum members remembered: as many as may wait in one group (``held_max``)."""
 
 GROUPS_MAX = 32
 """Maximum groups in which the client of one connection gets seats: a consumer is a member of one group."""
