@@ -77,7 +77,7 @@ class PlainConnection:
         return self._fd
 
     async def read(self, size_max: int) -> bytes:
-        """The next bytes, at most ``size_max``; empty at the end. Raises ConnectionError when the connection broke."""
+        """Return the next bytes, at most ``size_max``; empty at the end. Raises ConnectionError if a read fails."""
         while True:
             if self._drained:
                 await self.readable()
@@ -268,7 +268,7 @@ async def move(
 
 
 def _break(error: OSError) -> ConnectionError:
-    """Return the error as a ConnectionError: some errors that end a connection are none, such as a peer's timeout."""
+    """Return the error as a ConnectionError: some errors that end a connection (ETIMEDOUT) have another type."""
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 

@@ -47,7 +47,7 @@ class FairTurns:
         self._ending: asyncio.Handle | None = None
 
     def of(self, address: str) -> AddressTurns:
-        """Return the turns of an address. They exist while a connection uses them, or the address has time to repay."""
+        """Return the turns of an address. They exist while a connection uses them, or the address has excess time."""
         turns = self._of.get(address)
         if turns is None:
             turns = self._of[address] = AddressTurns(address, self, self._clock)
