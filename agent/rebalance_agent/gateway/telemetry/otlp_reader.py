@@ -137,7 +137,7 @@ class _MetricsReader:
         return ((start, stop) for key, start, stop in self._fields(at, end) if key == field_number)
 
     def _fields(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Yield key, start and end of each field's value in a message; a key is the field's number and encoding."""
+        """Yield each field's key (its number and encoding), and the start and end of the field's value in a message."""
         data = self._data
         while at < end:
             self._left -= 1
