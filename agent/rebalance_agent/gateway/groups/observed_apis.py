@@ -119,8 +119,7 @@ class LeaveGroupHandler(FrameHandler):
         return FrameResult(memory=tuple(leaving)) if leaving else PASS
 
     def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
-        """Report members that have left. Members unknown to the coordinator were removed earlier; refused members
-        stay."""
+        """Report members that have left. Members unknown to the coordinator were lost earlier; refused ones stay."""
         codes = {(member.member_id, member.group_instance_id): member.error_code for member in message.members or ()}
         for leaving in memory:
             code = message.error_code or codes.get((leaving.member_id, leaving.instance_id), NO_ERROR)
