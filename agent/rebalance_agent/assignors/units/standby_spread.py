@@ -77,7 +77,7 @@ class _Spread:
                 self._put(unit, self._emptiest(unit))
 
     def _emptiest(self, unit: int) -> int:
-        """Return the emptiest host that may have a copy of ``unit``; of equals, that with fewest such copies."""
+        """Return the emptiest host for a copy of ``unit``; of equals, that with fewest copies of the same active."""
         beside = self._beside[self._demands[unit].active]
         usual = sum(beside) // len(beside)
         best = (inf, 0, -1)

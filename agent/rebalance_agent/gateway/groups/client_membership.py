@@ -200,7 +200,7 @@ class ClientMembership:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
-        """Record that the consumer lost its membership: the coordinator removed it, or another consumer replaced it."""
+        """Record that the consumer lost its membership: the coordinator refuses it, or another consumer replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms

@@ -56,7 +56,7 @@ _APIS = {
 
 
 class SeatFrames:
-    """Handles the frames of one connection. If a method fails, the caller must send the client's frame unchanged.
+    """Handles the frames of one connection. A method that fails leaves the client's own frame unchanged.
 
     A client with its own instance id gets no seat; only its JoinGroup is recorded.
     """

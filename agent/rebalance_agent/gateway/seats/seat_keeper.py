@@ -32,7 +32,7 @@ class SeatKeeper:
         self._table, self._settings, self._by_heartbeats = table, settings, by_heartbeats
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
-        """Keep the seat of a consumer that gets the answer that it has left, for a newcomer, until ``until``."""
+        """Keep a seat, whose consumer regards itself as having left, until ``until`` for a newcomer of any gateway."""
         if not self._by_heartbeats:
             until = max(now, min(until, seat.heard_at + EPOCH_KEPT_SECONDS))
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until

@@ -18,7 +18,7 @@ READ_BYTES = 64 * 1024
 """Bytes per read: dozens of small frames, or the beginning of a large frame, whose rest is then moved unread."""
 
 WHOLE_SECONDS_MAX = 30.0
-"""Longest time (seconds) for a frame that is read whole, and uses memory, to arrive: clients' request timeout."""
+"""Longest time (seconds) for a whole frame to arrive, since it uses memory: as long as clients' request timeouts."""
 
 _LENGTH = struct.Struct(">i")
 

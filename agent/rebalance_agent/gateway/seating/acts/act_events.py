@@ -15,7 +15,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 __all__ = ["EVENTS_MAX", "OPEN_MAX", "ActEvents", "EmitAct"]
 
 PUBLISHED = frozenset({Act.SEAT, Act.ADMIT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
-"""The acts that are published as events: they change a membership or its start time. Others are only logged."""
+"""The acts that are published as events: they change a membership or its start time. Other acts get no event."""
 
 KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
 """The outcomes that become known, and are published, after their act was published."""

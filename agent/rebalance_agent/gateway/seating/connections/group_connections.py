@@ -87,7 +87,7 @@ class GroupConnections:
         request: Callable[[ClientConnection], Awaitable[_Answer]],
         instance_id: str | None = None,
     ) -> _Answer | None:
-        """Like `ask`, but pass the connection itself to ``request``. A request may be carried out `TRIES_MAX` times.
+        """Like `ask`, but pass the connection to ``request``. A request may be carried out up to `TRIES_MAX` times.
 
         A connection is forgotten if it lacks permissions, or if its broker is no longer the coordinator. A connection
         whose broker is only loading the group is kept: it may be the only one, and it is used again later.

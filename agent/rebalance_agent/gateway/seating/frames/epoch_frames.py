@@ -43,7 +43,7 @@ __all__ = ["EpochFrames"]
 
 
 class EpochFrames:
-    """Handles the heartbeats of one connection. If a method fails, the caller must send the client's frame unchanged.
+    """Handles the heartbeats of one connection. A method that fails leaves the client's own frame unchanged.
 
     Heartbeats of clients with their own instance id are not changed.
     """
@@ -183,7 +183,7 @@ def _changed(head: RequestHead, opened: OpenedFrame, **fields: Any) -> bytes:  #
 
 
 def _result(answer: Mapping[str, Any], member_id: str) -> JoinResult:
-    """Return the fields that seats need. ``member_id``: the client's own, if the answer has none (after version 0)."""
+    """Return the fields that seats need. ``member_id``: the client's own id, for answers without an id."""
     given = answer["member_id"] or member_id
     return JoinResult(error=answer["error_code"], member_id=given, generation=answer["member_epoch"])
 

@@ -30,7 +30,7 @@ class SeatRefusal(StrEnum):
     """The reason why a consumer gets no seat, or not this seat: a fixed set, for a counter's label."""
 
     VERSION = "version"
-    """Its JoinGroup is older than v5, and has no instance id."""
+    """Its JoinGroup is older than v5, and therefore cannot contain an instance id."""
     OWN_INSTANCE_ID = "own_instance_id"
     """It is configured as a static member: its successor finds its place without a gateway."""
     MEMBER_ID = "member_id"

@@ -64,7 +64,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class JoinWait:
-    """The times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds), when it is certainly sent.
+    """The times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds): the latest time to send it.
 
     ``unseated_admission`` applies in a group without seats, where no predecessor can leave.
     """
