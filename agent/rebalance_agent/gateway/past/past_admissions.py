@@ -1,7 +1,7 @@
 """Computes which of a group's recorded rebalances joint admission would certainly have merged. Pure.
 
-Rebalances count as merged if only newcomers caused them, these newcomers would have joined at the same multiple of the
-admission period, and no other rebalance came in between (the newcomers would have joined that one).
+Rebalances count as merged if only newcomers caused them, and these would have joined at the same multiple of the
+admission period. There must be no other rebalance in between, since the newcomers would have joined it.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def with_offered_versions(head: RequestHead, frame: bytes, own: Callable[[Collec
     """Return an ApiVersions response with only the offered APIs and versions; ``head``: the head of the request.
 
     ``own`` accepts the broker's API keys, and returns the keys of the APIs that the gateway answers itself, in version
-    0. For an error response, ``own`` is not called: the client asks again.
+    0. It is not called for an error response, since the client then asks again.
 
     Raises:
         DecodeError: the response cannot be read.

@@ -37,9 +37,9 @@ Guaranteed: at most one gateway counts a lock as its own. A gateway does so for 
 after it *sent* a confirmed heartbeat, but the coordinator for 45 s after this heartbeat arrived.
 
 Not guaranteed: that a JoinGroup sent with a lock arrives before the lock ends (the gateway may be suspended, or the
-network slow). There is no guarantee if the helper group's session timeout is below 10 s, if clock rates differ by this
-much, or if another client with Read permission on the helper group removes the member. A lock only saves attempts;
-safety comes from the coordinator's check of member ids.
+network slow). There is no guarantee if the helper group's session timeout is below 10 s, or if clock rates differ by
+this much. Nor is there one if another client with Read permission on the helper group removes the member. A lock only
+saves attempts; safety comes from the coordinator's check of member ids.
 
 Like all of `gateway.seats`, this is pure: requests are values to be sent, answers are values that are passed back.
 
