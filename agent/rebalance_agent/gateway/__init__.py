@@ -6,7 +6,8 @@ classes of ``kafka`` (kafka-python).
 
 - ``gateway_server``: accepts connections; ``transport``: reads and writes frames; ``groups``: handles the frames of
   consumer groups.
-- ``telemetry``: handles the metrics that clients push (KIP-714); the gateway answers these requests itself.
+- ``telemetry``: answers clients' telemetry requests instead of the brokers, and handles the metrics that clients push
+  (KIP-714).
 - ``seats``: decides which consumers take over the seats of others (pure); ``seating``: carries out these decisions.
 - ``connection_relay``: forwards frames between a client's connection and a broker's connection;
   ``connection_interceptor``: changes these frames; ``requests_in_flight``: tracks requests that have no response yet,

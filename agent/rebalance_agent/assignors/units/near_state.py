@@ -66,7 +66,7 @@ def _keep_limits(
 def host_limits(
     kinds: Sequence[Mapping[int, int]], units: Sequence[Unit], best: Sequence[int], hosts: int, factor: float
 ) -> list[int]:
-    """Return by host: ``factor`` times the host's share of the units, rounded up; at least its number in ``best``.
+    """Return for each host: ``factor`` times its share of the units, rounded up; at least its number in ``best``.
 
     ``kinds``: host -> size of the host; see `assign_units`.
     """

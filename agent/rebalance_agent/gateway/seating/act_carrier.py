@@ -117,7 +117,7 @@ class ActCarrier:
         return -1 if seat is None else seat.generation
 
     def former_member(self, instance_id: str) -> dict[str, object]:
-        """Return facts of a handover: the seat's last member, and a time (epoch ms) when this member had stopped."""
+        """Return facts of a handover: the seat's last member, and by which time (epoch ms) the member had stopped."""
         seat = self.seats.table.get(instance_id)
         if seat is None or not seat.member_id:
             return {}  # the last member was behind another gateway

@@ -1,4 +1,4 @@
-"""Maps clients' own metrics to the gateway's series. Names from KIP-714, KIP-1076, and pushes of real clients."""
+"""Maps clients' own metrics to the gateway's series. Names: KIP-714, KIP-1076, and pushes of real clients."""
 
 from __future__ import annotations
 

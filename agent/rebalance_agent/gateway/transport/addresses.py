@@ -105,7 +105,7 @@ _BROKERS: Mapping[int, tuple[Any, Callable[[Any, int], Any], str]] = {
 
 
 async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:
-    """Set the gateway's address on each broker; return whether any was set. In errors, node id is -1, host empty."""
+    """Set the gateway's address on each broker; return whether any was set. Errors have node id -1 and no host."""
     named = {
         getattr(broker, identified): broker
         for broker in brokers or ()

@@ -71,7 +71,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressL
 async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
     loop = asyncio.get_running_loop()
     resolved = await lookup.find(host, port)
-    # Each IP address gets a share of the time: otherwise one that never answers would use up all of it every time.
+    # Each IP address gets a share of the time: otherwise an address that never answers would use all the time.
     seconds = CONNECT_SECONDS_MAX / max(1, len(resolved))
     for number, (family, kind, protocol, _, address) in enumerate(resolved, 1):
         with contextlib.ExitStack() as unless_linked:

@@ -1,4 +1,4 @@
-"""Reports whether acts on one group's seats had the intended effect; stops the acts if too many had not."""
+"""Reports whether acts on one group's seats had the intended effect; stops the acts if too many were wrong."""
 
 from __future__ import annotations
 

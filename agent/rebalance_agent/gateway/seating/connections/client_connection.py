@@ -52,7 +52,7 @@ class ClientConnection(Protocol):
         ...
 
     def answered(self) -> Awaitable[None]:
-        """Wait until all requests before the current one have been answered, and the client has their answers.
+        """Wait until all requests before the current one are answered, and the answers passed on to the client.
 
         Raises:
             ConnectionError: the connection is closed.

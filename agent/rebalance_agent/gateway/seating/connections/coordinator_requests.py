@@ -99,7 +99,7 @@ class GroupRequests(Protocol):
         ...
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """Check without side effects whether a vacant seat's member still has it; return an error code (see `keep`)."""
+        """Check without side effects whether a member still has its vacant seat; return an error code (see `keep`)."""
         ...
 
 

@@ -80,7 +80,7 @@ class OpenClients:
                 self._closed.popitem(last=False)
 
     def may_have_crashed(self, connection: ClientConnection) -> bool:
-        """Whether it is not known yet if the process behind a closed connection is gone."""
+        """Whether it is still undecided if the process behind a closed connection is gone."""
         return connection in self._closed
 
     def crashed(self, now: float) -> list[ClientConnection]:

@@ -1,4 +1,4 @@
-"""Notices new partitions of a group's topics, for leaders that took a seat with a JoinGroup below version 9.
+"""Notices new partitions of a group's topics, for leaders that returned to their seat with a JoinGroup below v9.
 
 Such a client considers itself a follower, but only leaders notice new partitions. The gateway compares the assigned
 partitions with the topics' partitions, so it needs no state of its own.

@@ -16,7 +16,7 @@ __all__ = ["NewcomerAdmission"]
 
 
 class NewcomerAdmission:
-    """Makes newcomers wait, as far as the gateway may hold their bytes. Each client waits once per group."""
+    """Makes newcomers wait if the gateway may hold the bytes of their requests. Each client waits once per group."""
 
     def __init__(
         self, groups: SeatingGroups, members: ConnectionGroups, connection: ClientConnection, held: Held

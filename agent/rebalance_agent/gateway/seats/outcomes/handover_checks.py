@@ -25,7 +25,7 @@ HEARTBEAT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A handover that began at the time ``at``; ``generation``: the group's generation or epoch: it must not change."""
+    """A handover that began at the time ``at``; ``generation``: the group's generation or epoch, to stay the same."""
 
     at: float
     generation: int
