@@ -19,7 +19,7 @@ other error the client's own bytes are forwarded, and the error is counted and l
   (KIP-848): the handlers that only read frames.
 - ``offered_protocols``: adds our strategy before the assignors that a JoinGroup offers; ``client_answers``: removes our
   strategy from the responses to the client.
-- ``leading``: computes the group leader's assignment with our assignor, and reports the generation that it begins.
+- ``leading``: computes the group leader's assignment with our assignor.
 - ``member_entries``: stores each member's offer and assignment; ``assignment_recovery``: recovers assignments after a
   restart of the gateway.
 - ``client_membership``: tracks one member's rebalances from its frames; ``client_events``: builds the events of these

@@ -18,7 +18,7 @@ _MS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class ClientValue:
-    """One series. ``labels``: the label values besides the client's; ``factor``: from the client's unit to the series'.
+    """One series. ``labels``: the label values besides the client's; ``factor``: from the client's unit to ours.
 
     ``merge``: combines the values of several clients with equal labels.
     """
