@@ -82,9 +82,10 @@ class HttpApplication:
         idle_seconds: float,
         urgent: tuple[str, ...] = (),
     ) -> None:
-        """``refuse`` gets requests before their body is read, and returns the answer to those already invalid.
-        ``refuse`` must not take long. ``urgent``: paths whose GET requests need no free worker. The answer to a client
-        of HTTP/1.0 contains ``idle_seconds``.
+        """``refuse`` gets requests before their body is read, and answers invalid ones; it must not take long.
+
+        ``urgent``: paths whose GET requests need no free worker. The answer to a client of HTTP/1.0 contains
+        ``idle_seconds``.
         """
         self._app, self._refuse, self._body_bytes_max = app, refuse, body_bytes_max
         self._idle_seconds, self._urgent = idle_seconds, urgent

@@ -67,8 +67,7 @@ class LoggedHealth:
         self._log.info("not_ready_yet", part=part, reason=doing)
 
     def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
-        """Record degraded ``modes``: name -> reason, None if the mode is off; ``commands``: name -> command to end
-        it."""
+        """Record degraded ``modes``: name -> reason, None if off; ``commands``: name -> command to end the mode."""
         self._readiness.degraded(modes)
         with self._lock:
             now = {mode for mode, reason in modes.items() if reason is not None}

@@ -82,7 +82,7 @@ def _keep_survivors(phase: str, run: dict[str, Any]) -> None:
 
 def give_back() -> None:
     """Return free memory to the system (glibc's ``malloc_trim``)."""
-    with suppress(AttributeError, OSError, TypeError): # the C library is not glibc
+    with suppress(AttributeError, OSError, TypeError):  # the C library is not glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -38,8 +38,7 @@ _NO_CONSUMER = ("no consumer has reported an assignment yet", "no consumer has j
 """The reasons why the consumers of a sidecar and of a gateway are not ready at first."""
 
 NAMELESS_S = 5.0
-"""Seconds that file and webhook wait for the cluster's id, which all events should have: most clusters answer at
-once."""
+"""Seconds that file and webhook wait for the cluster's id, to have it in all events: most clusters answer at once."""
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:

@@ -1,4 +1,4 @@
-"""A simulated consumer: joins, assigns, runs callbacks and polls as Kafka's own consumers do.
+"""Simulates a consumer, which joins, assigns, runs callbacks and polls like Kafka's own consumers.
 
 Only heartbeats whose response differs from the last one are simulated; the coordinator announces them.
 """
@@ -36,7 +36,8 @@ class _Phase(Enum):
 class MemberProcess:
     """One process of a member, from its start to its end.
 
-    ``_held`` are the partitions that it processes; ``_assigned`` is its last assignment, which it sends to the leader.
+    ``_held``: the partitions that the process consumes; ``_assigned``: its last assignment, which is sent to the
+    leader.
     """
 
     def __init__(self, spec: SimulatedMember, shared: SharedState) -> None:
