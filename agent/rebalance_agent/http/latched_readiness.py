@@ -71,7 +71,7 @@ class LatchedReadiness:
                     waiting.ready_at = float("inf")
 
     def reason(self) -> str:
-        """Return why the clients are not ready; an empty text once they were ready."""
+        """Return why the clients are not ready; an empty string once they were ready."""
         with self._lock:
             return self._look()
 

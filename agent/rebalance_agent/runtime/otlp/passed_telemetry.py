@@ -93,7 +93,7 @@ class PassedTelemetry:
             return request
 
     def _post(self, request: bytes) -> str:
-        """Post one request; return why the collector did not accept the request, or an empty text."""
+        """Post one request; return why the collector did not accept the request, or an empty string."""
         try:
             answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
         except requests.RequestException as error:

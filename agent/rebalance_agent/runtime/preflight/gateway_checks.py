@@ -191,7 +191,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
-    """Return why the gateway cannot connect a client to this address; an empty text if it can."""
+    """Return why the gateway cannot connect a client to this address; an empty string if it can."""
     if problem := address_problem(address):
         return problem
     try:

@@ -75,7 +75,7 @@ def rights_findings(
 
 
 def _no_epochs(cluster: Cluster) -> str:
-    """Return why groups whose coordinator assigns cannot be described with epochs; an empty text if they can."""
+    """Return why groups whose coordinator assigns cannot be described with epochs; an empty string if they can."""
     try:
         describer = cluster.epoch_describer()
     except InvalidInputError as error:

@@ -34,7 +34,7 @@ def source_findings(
 ) -> Iterator[Finding]:
     """Yield one finding per source. ``probes``: source -> result for its right; ``groups``: number of shown groups.
 
-    ``no_epochs``: why groups whose coordinator assigns cannot be described with epochs; an empty text if they can.
+    ``no_epochs``: why groups whose coordinator assigns cannot be described with epochs; an empty string if they can.
     """
     rights = source_rights(settings)
     allowed = {source: probes.get(source) is not ProbeResult.MISSING for source in SOURCES}

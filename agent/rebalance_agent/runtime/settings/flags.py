@@ -121,7 +121,7 @@ def environment_variable(name: str) -> str:
 
 
 def default_text(field: FieldInfo) -> str:
-    """Return the default of a setting as users write it; an empty text if there is no default."""
+    """Return the default of a setting as users write it; an empty string if there is no default."""
     if isinstance(field.default, bool):
         return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)

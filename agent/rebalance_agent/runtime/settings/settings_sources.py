@@ -93,7 +93,7 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
 
 
 def _variable_meant(name: str, variables: Iterable[str]) -> str:
-    """Return the variable that ``name`` is probably a misspelling of; an empty text if there is none."""
+    """Return the variable that ``name`` is probably a misspelling of; an empty string if there is none."""
     setting = name.removeprefix(ENV_PREFIX)
     if _is_of_kafka(setting.lower()):
         return f"{ENV_PREFIX}KAFKA__{setting}"

@@ -96,7 +96,7 @@ def split_server(server: str) -> tuple[str, int]:
 
 
 def checked(check: Callable[[str], object], *, empty: bool = True) -> AfterValidator:
-    """Return a validator of texts; ``check`` raises if a text is invalid. ``empty``: accept an empty text unchecked."""
+    """Return a validator of texts; ``check`` raises if a text is invalid. ``empty``: accept an empty string."""
 
     def validate(text: str) -> str:
         try:

@@ -26,7 +26,7 @@ class EventTemplate:
     """JSON whose strings contain placeholders ``${field}``, with dots for nested fields.
 
     A string that consists of one placeholder becomes the field's value, which may be a number or a list. A field that
-    an event does not have is an empty text.
+    an event does not have is an empty string.
     """
 
     value: object

@@ -19,7 +19,7 @@ LOST_CHECK_S = 0.5
 
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:
-    """Ask the cluster for its id until it answers; return the id, or an empty text if ``stop`` is set first."""
+    """Ask the cluster for its id until it answers; return the id, or an empty string if ``stop`` is set first."""
     backoff = backoff or Backoff(max_s=5.0)
     while not stop.is_set():
         try:

@@ -124,7 +124,7 @@ def _on_one_host(spread: HostSpreadSummary) -> str:
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
-    """Return a number in brackets, such as the number of idle members; an empty text if the number is 0 or unknown."""
+    """Return a number in brackets, such as the number of idle members; an empty string if it is 0 or unknown."""
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 

@@ -105,5 +105,5 @@ def copartition_text(group: GroupSummary) -> str:
 
 
 def gaps_text(group: GroupSummary) -> str:
-    """Return all gaps in the group's assignment on one line; an empty text if there are no gaps."""
+    """Return all gaps in the group's assignment on one line; an empty string if there are no gaps."""
     return "; ".join(filter(None, (_unowned_text(group), copartition_text(group))))

@@ -24,7 +24,7 @@ def stall_limit(group: GroupSummary, now_ms: int) -> Limit | None:
 
 
 def group_stall_text(group: GroupSummary, now_ms: int) -> str:
-    """Return ``stalled as a whole for 41.0 s``; an empty text if the group is not stalled."""
+    """Return ``stalled as a whole for 41.0 s``; an empty string if the group is not stalled."""
     return f"stalled as a whole for {duration(_seconds(group.stalled.since_ms, now_ms))}" if group.stalled else ""
 
 

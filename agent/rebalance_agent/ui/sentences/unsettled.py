@@ -18,7 +18,7 @@ NAMED_MAX = 3
 
 
 def unsettled_text(group: GroupSummary) -> str:
-    """Return a sentence on the group's last completed rebalance if it has not settled; otherwise an empty text."""
+    """Return a sentence on the group's last completed rebalance if it has not settled; otherwise an empty string."""
     if group.unsettled_ms is None:
         return ""
     return (
