@@ -49,7 +49,7 @@ class StalledPartitions:
         self._end(now_ms, ended, member)
 
     def planned(self, now_ms: int, since_ms: int, plans: Iterable[TopicPartitions]) -> None:
-        """Record that a generation assigns only the partitions in ``plans``; new partitions stall from ``since_ms`` on."""
+        """Record that a generation assigns only the partitions in ``plans``; new ones stall from ``since_ms`` on."""
         assigned: dict[str, set[int]] = {}
         for plan in plans:
             for topic, numbers in plan.items():
