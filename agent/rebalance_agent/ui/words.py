@@ -239,7 +239,7 @@ def partition_seconds_text(stall: Stall | None) -> str:
 
 
 def span(lower_seconds: float | None, upper_seconds: float) -> str:
-    """Return ``0.2 s - 6.2 s``: a duration between bounds (see `bounds_text`), or the upper bound if it is alone."""
+    """Return ``0.2 s - 6.2 s``: a duration between bounds (see `bounds_text`), or the upper bound alone."""
     return duration(upper_seconds) if lower_seconds is None else bounds_text(lower_seconds, upper_seconds)
 
 

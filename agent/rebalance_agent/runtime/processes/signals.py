@@ -16,7 +16,7 @@ __all__ = ["stop_on_signals"]
 def stop_on_signals(
     stop: threading.Event, on_stop: Callable[[], None] = lambda: None, on_hangup: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Set ``stop`` and call ``on_stop`` on the first SIGINT or SIGTERM; a second such signal has its usual effect.
+    """Set ``stop`` and call ``on_stop`` on the first SIGINT or SIGTERM; the same signal again has its former effect.
 
     ``on_hangup`` is called on each SIGHUP; without ``on_hangup``, SIGHUP ends the process.
 

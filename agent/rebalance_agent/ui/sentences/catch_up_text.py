@@ -9,7 +9,7 @@ __all__ = ["catch_up_text"]
 
 
 def catch_up_text(catch_up: CatchUp) -> str:
-    """Return ``3 of 6 moved partitions are catching up, the slowest for 45.0 s or more``, or how long it took.
+    """Return ``3 of 6 moved partitions are catching up, the slowest for 45.0 s or more``, or a past duration.
 
     The text is empty if no partition is catching up and the duration of the last catch-up is unknown.
     """

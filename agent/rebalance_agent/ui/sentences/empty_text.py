@@ -82,7 +82,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
 
 
 def _lag_text(lag: LagSummary) -> str:
-    """Return ``lag is 5,000 offsets and grows by 1,200/s``: without commits, it grows by the appended records."""
+    """Return ``lag is 5,000 offsets and grows by 1,200/s``: without commits, lag grows by the appended records."""
     if not lag.offsets:
         return "no lag"
     grows = round(lag.appended_per_second or 0)
@@ -97,7 +97,7 @@ def _unowned_text(group: GroupSummary) -> str:
 
 
 def copartition_text(group: GroupSummary) -> str:
-    """Return ``co-partitioning is broken: ...``; empty if it is intact, or the group is not in ``copartitioned``."""
+    """Return ``co-partitioning is broken: ...``; an empty string if co-partitioning is intact or not declared."""
     if not group.copartition_breaks:
         return ""
     number = plural(group.copartition_breaks, "partition number")
