@@ -27,7 +27,7 @@ __all__ = ["EventsApp"]
 PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 DIGITS_MAX = 15
-"""Maximum number of digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
+"""Maximum digits of a number in a header, enough for any count; parsing longer numbers costs quadratic time."""
 
 FAULT_FIELD_MAX = 300
 """Maximum characters of a field's name in the list of faults, since topic names in a post may be much longer."""
@@ -129,7 +129,7 @@ class EventsApp:
 
     def _authorize(self, request: Request) -> None:
         if "origin" in request.headers:
-            # Browsers let any page post to loopback, and always send Origin with it.
+            # Browsers let any page post to loopback, and always send the header Origin with such a post.
             raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "requests from web pages are rejected"})
         bearer = self._settings.bearer
         if bearer and not bearer.allows(request):

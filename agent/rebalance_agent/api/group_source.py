@@ -1,4 +1,4 @@
-"""The four queries about groups. An observer, a watch inside a command, and an agent over HTTP answer them."""
+"""Defines the four queries about groups, which an observer, a watch inside a command, or an agent over HTTP answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["GroupSource"]
 class GroupSource(Protocol):
     """Answers about groups and their rebalances; each method corresponds to one path of the API.
 
-    A group's name may also be given as on /metrics, which shortens long names; answers contain the whole name.
+    A group's name may also have the form on /metrics, which shortens long names; answers contain the whole name.
 
     Raises:
         RebalanceAgentError: from any method, if the source cannot answer because it is not reachable or not ready yet.

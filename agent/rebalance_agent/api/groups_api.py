@@ -35,7 +35,7 @@ __all__ = ["GroupsApi"]
 JSON = "application/json"
 
 DETAILS_MAX = 64
-"""Maximum number of groups whose detail is kept as text: those that a few people view, some megabytes."""
+"""Maximum number of groups whose detail is kept as text: as many as a few users view, in some megabytes."""
 
 
 class _Line(NamedTuple):
@@ -64,7 +64,7 @@ class GroupsApi:
         clock: Clock,
         lags: Callable[[], Mapping[str, GroupLag]] = lambda: NO_LAGS,
     ) -> None:
-        """``views`` returns a consistent snapshot of the groups, ``lags`` the lags of some; both from any thread."""
+        """``views`` returns a consistent snapshot of the groups, ``lags`` the measured lags; both are thread-safe."""
         self._views = views
         self._lags = lags
         self._history = history
@@ -90,7 +90,7 @@ class GroupsApi:
         return build_detail(view, self._clock.now_ms(), self._lags().get(view.group))
 
     def rebalances(self, name: str) -> RebalanceList:
-        """Return a group's last rebalances, newest first; none if none has settled yet.
+        """Return a group's last rebalances, newest first; the list is empty if no rebalance has settled yet.
 
         Raises:
             NotKnownError: there is no such group.
@@ -155,12 +155,12 @@ class GroupsApi:
                 self._details.move_to_end(name)
                 while len(self._details) > DETAILS_MAX:
                     self._details.popitem(last=False)
-        # now_ms is the first field, and the only one that changes without a new edition of the view.
+        # now_ms is the first field, and the only field that changes without a new edition of the view.
         rest = detail.text[detail.text.index(b",") :]
         return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
 
     def _whole(self, name: str) -> str:
-        """Return the full name of the group with this name, which may be a shortened form."""
+        """Return the full name of the group whose name, or shortened name, is ``name``."""
         if not is_long(name):
             return name
         return next((view.group for view in self._views() if short_name(view.group) == name), name)

@@ -1,6 +1,6 @@
-"""Keeps the last rebalances of every group as they were published, bounded in groups, rebalances and bytes.
+"""Keeps the last published rebalances of every group, with bounds on groups, rebalances and bytes.
 
-Events are kept as compressed JSON lines: their exact size is known and a tenth of the objects' size, and they are
+Events are kept as compressed JSON lines, whose size is known exactly and a tenth of the objects' size. The lines are
 decoded only when a rebalance is requested.
 """
 
@@ -31,9 +31,9 @@ LINE_BYTES = 1_500
 
 
 class HistoryLimits(NamedTuple):
-    """Bounds: ``rebalances``, ``rollouts`` and member ``reports`` per group, ``groups`` and ``size_bytes`` in all.
+    """Bounds: ``rebalances``, ``rollouts`` and member ``reports`` per group; ``groups`` and ``size_bytes`` in total.
 
-    The defaults hold a day of an ordinary group, and some 15,000 rebalances of 20 members each in total.
+    The defaults suffice for a day of an ordinary group, and for about 15,000 rebalances of 20 members each in total.
     """
 
     rebalances: int = 50
@@ -45,7 +45,7 @@ class HistoryLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
-    """``before``: the generation from which it began, if no other episode has it."""
+    """``before``: the generation from which the episode began, if no other episode has this generation."""
 
     line: Rebalance
     packed: bytes
@@ -89,7 +89,7 @@ class EpisodeHistory:
     """The rebalances, rollouts and member reports of each group, until the group is deleted. Thread-safe."""
 
     def __init__(self, limits: HistoryLimits | None = None) -> None:
-        """Start empty, with ``limits`` or the default ones."""
+        """Start empty, with ``limits`` or the default limits."""
         self._limits = limits or HistoryLimits()
         self._lock = threading.Lock()
         self._groups: OrderedDict[str, _Group] = OrderedDict()
@@ -99,7 +99,7 @@ class EpisodeHistory:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes in use now; only packed events and `LINE_BYTES` per line are counted."""
+        """Bytes in use now, counting only packed events and `LINE_BYTES` per line."""
         return self._size
 
     def on_event(self, event: Event) -> None:
@@ -122,7 +122,7 @@ class EpisodeHistory:
                 self._bound(event.group)
 
     def on_generation_before(self, event: GenerationEvent) -> None:
-        """Keep the generation from which a kept rebalance began, for which no event was published."""
+        """Keep the generation from which a kept rebalance began, if no event was published for this generation."""
         with self._lock:
             group = self._groups.get(event.group)
             if group is None:
@@ -144,13 +144,13 @@ class EpisodeHistory:
             return RebalanceList(group, lines, tuple(reversed(entry.rollouts.values())))
 
     def recent(self, since_ms: int) -> Mapping[str, int]:
-        """Group -> number of rebalances completed since ``since_ms`` (epoch ms); groups without one are left out."""
+        """Return group -> number (not 0) of rebalances completed since ``since_ms`` (epoch ms)."""
         with self._lock:
             counts = {name: _completed_since(group.episodes, since_ms) for name, group in self._groups.items()}
         return {name: count for name, count in counts.items() if count}
 
     def rebalance(self, group: str, identity: str) -> RebalanceDetail | None:
-        """Return the rebalance that has an event with this id, with all its events; None if it is not remembered."""
+        """Return the rebalance that has an event with this id, with all its events; None if there is none."""
         with self._lock:
             entry = self._groups.get(group)
             episodes = entry.episodes if entry else ()
@@ -172,8 +172,8 @@ class EpisodeHistory:
                 revised = _episode([_newest(generation, event) for generation in generations])
                 group.episodes[index] = replace(revised, before=episode.before)
                 return
-        # Open generations of another rebalance are dropped: it never closed, or was published again after it was
-        # forgotten.
+        # Open generations of another rebalance are dropped: that rebalance never closed, or was published again after
+        # it was forgotten.
         same = [generation for generation in group.open if generation.episode_generation == event.episode_generation]
         group.open = [generation for generation in same if generation.event_id != event.event_id]
         if event.closes_episode or len(group.open) + 1 >= OPEN_MAX:
@@ -213,7 +213,7 @@ class EpisodeHistory:
     def _bound(self, changed: str) -> None:
         """Enforce the limits: the groups that changed longest ago are forgotten first.
 
-        Groups of which there are only reports are forgotten before all others, since a report may name any group.
+        Groups that have only reports are forgotten before all others, since a report may name any group.
         """
         self._measure(changed)
         while len(self._groups) > self._limits.groups:

@@ -1,4 +1,4 @@
-"""JSON Schemas of the dataclasses that ``model.event_json`` writes and reads, from the same type hints."""
+"""Derives JSON Schemas of the dataclasses that ``model.event_json`` writes and reads, from the same type hints."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _SCALARS: dict[Any, Schema] = {
 class SchemaForm:
     """The form of references between schemas, and the direction of the codec.
 
-    ``references``: the JSON pointer before the names of classes. ``read``: the schemas describe what
-    `event_from_json` accepts, where fields with a default may be absent and optional ones null; otherwise what
-    `event_to_json` writes, which leaves out only what is unknown.
+    ``references``: the JSON pointer before the names of classes. ``read``: the schemas describe the input of
+    `event_from_json`, where fields with a default may be absent and optional fields null; otherwise they describe the
+    output of `event_to_json`, which leaves out only unknown values.
     """
 
     references: str
@@ -103,7 +103,7 @@ class SchemaForm:
 
 
 def shapes_of(hint: Any) -> Iterator[type]:  # noqa: ANN401 - any type hint
-    """Yield the dataclasses and enumerations that the type ``hint`` consists of, itself first; with repetitions."""
+    """Yield the dataclasses and enumerations in the type ``hint``, beginning with ``hint`` itself; with repetitions."""
     if hint in (TopicPartitions, ReportedPartitions) or hint in _SCALARS:
         return
     if isinstance(hint, type) and issubclass(hint, Enum):

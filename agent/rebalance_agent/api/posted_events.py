@@ -25,17 +25,17 @@ __all__ = [
 ]
 
 LINE_BYTES_MAX = 256 * 1024
-"""Maximum number of bytes of one event: a member that owns thousands of topics as ranges needs less."""
+"""Maximum size of one event in bytes: an event of a member that owns thousands of topics, as ranges, is smaller."""
 
 LABEL_MAX = 1_024
-"""Maximum number of characters of a text that becomes a label: topic names have up to 249, group names hardly more."""
+"""Maximum characters of a text that becomes a label: topic names have up to 249, and group names hardly more."""
 
 POST_PARTITIONS_MAX = 1_000_000
 """Maximum number of partitions in all events of a post: a range of many partitions has few bytes in a post."""
 
 FAULTS_MAX = 100
-"""Number of faults in a post after which its other lines are not read. A person corrects them all before the next
-attempt."""
+"""Number of faults in a post after which the post's other lines are not read. A user corrects all these faults before
+the next attempt."""
 
 LABELS = ("group", "client_id", "assignor")
 """Fields whose texts become labels."""
@@ -49,7 +49,7 @@ class PostError(InvalidFieldsError):
     """Lines of a post are not acceptable events. ``lines`` has the number (from 1) of each fault's line."""
 
     def __init__(self, faults: Sequence[tuple[int, InvalidInputError]]) -> None:
-        """``faults``: each wrong field with the number of its line, in the order of the lines."""
+        """``faults``: pairs of a line number and an invalid field, in the order of the lines."""
         super().__init__([error for _, error in faults])
         self.lines = tuple(line for line, _ in faults)
         self.line = self.lines[0]
@@ -58,11 +58,11 @@ class PostError(InvalidFieldsError):
 def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
     """Return the events of a post, one per line; empty lines are skipped.
 
-    An event without ``event_id`` gets the one that `process_event_id` derives from its process and sequence.
+    An event without ``event_id`` gets the id that `process_event_id` derives from the event's process and sequence.
 
     Raises:
-        PostError: a line is not an event of `POSTED_KINDS`, or exceeds a bound. The error has the faults of the
-            lines read, up to the line at which they number `FAULTS_MAX`.
+        PostError: a line is not an event of `POSTED_KINDS`, or exceeds a bound. The error has the faults of the lines
+        that were read, up to the line at which there are `FAULTS_MAX` faults.
     """
     events: list[_Posted] = []
     faults: list[tuple[int, InvalidInputError]] = []

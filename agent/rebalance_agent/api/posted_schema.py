@@ -1,4 +1,4 @@
-"""The JSON Schema of one line of a post of events, for reporters in any language."""
+"""Derives the JSON Schema of one line of a post of events, for reporters in any language."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FORM = SchemaForm("#/$defs/", read=True)
 def posted_schema() -> dict[str, Any]:
     """Return the schema as a JSON-ready dict: an event of `POSTED_KINDS`.
 
-    A schema cannot express that ranges ascend, that a text is base64, the sums of partitions, and the bytes of a line.
-    Unknown fields are allowed, as the endpoint ignores them.
+    A schema cannot express ascending ranges, base64 texts, bounds on sums of partitions, or the bytes of a line.
+    Unknown fields are allowed, because the endpoint ignores them.
     """
     shapes = {shape.__name__: shape for kind in POSTED_KINDS.values() for shape in shapes_of(kind)}
     definitions = {name: _FORM.object_of(shape) for name, shape in sorted(shapes.items())}
@@ -40,7 +40,7 @@ def posted_schema() -> dict[str, Any]:
 
 @functools.cache
 def posted_schema_json() -> bytes:
-    """`posted_schema` as indented JSON."""
+    """Return `posted_schema` as indented JSON."""
     return json.dumps(posted_schema(), indent=1).encode() + b"\n"
 
 

@@ -36,7 +36,7 @@ class NotKnownError(RebalanceAgentError):
 
 @dataclass(frozen=True, slots=True)
 class GroupQuery:
-    """Selects groups, their order and their number. Empty ``match``, ``states`` or ``types`` select all."""
+    """Selects groups, their order and their number. Empty ``match``, ``states`` or ``types`` select all groups."""
 
     match: tuple[str, ...] = ()
     states: tuple[GroupState, ...] = ()
@@ -60,7 +60,7 @@ class GroupQuery:
         return matches
 
     def ordered(self, groups: list[GroupSummary]) -> list[GroupSummary]:
-        """Return ``groups`` sorted by ``sort``, groups with equal values by name, groups without a value last."""
+        """Return ``groups`` sorted by ``sort``; equal values are sorted by name; groups without a value are last."""
         key = SORT_KEYS[self.sort.removeprefix("-")]
         groups = sorted(groups, key=lambda group: group.group)
         valued = [(value, group) for group in groups if (value := key(group)) is not None]
@@ -87,10 +87,10 @@ def find_route(path: str) -> tuple[Route, dict[str, str]]:
 
 
 def parse_query(route: Route, query: str) -> GroupQuery:
-    """Return a query string as a checked `GroupQuery`.
+    """Parse a query string into a checked `GroupQuery`.
 
     Raises:
-        InvalidInputError: a parameter is unknown or wrong; the error names it.
+        InvalidInputError: a parameter is unknown or invalid; the error names it.
     """
     given = _given(route, query)
     if route is not GROUPS:

@@ -1,4 +1,4 @@
-"""The API's paths and parameters as data, used to check requests and to generate docs and OpenAPI."""
+"""Defines the API's paths and parameters as data, which are used to check requests and to generate docs and OpenAPI."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ OFFSET_MAX = 1_000_000
 """Largest ``offset``, which exceeds the number of groups of any cluster."""
 
 MATCH_MAX = 200
-"""Maximum number of characters of a pattern: a group's name is rarely longer."""
+"""Maximum number of characters in a pattern: a group's name is rarely longer."""
 
 MATCHES_MAX = 10
-"""Maximum number of patterns, states or types of one request."""
+"""Maximum number of patterns, states or types in one request."""
 
 _Key = Callable[[GroupSummary], str | float | None]
 
@@ -57,7 +57,7 @@ SORT_KEYS: Mapping[str, _Key] = {
     "last": lambda summary: summary.last.timestamp_ms if summary.last else None,
     "trigger": lambda summary: summary.last.trigger if summary.last else None,
 }
-"""Sort order -> the value that is compared; ``running``: for how long. Groups without a value always come last."""
+"""Sort order -> compared value; for ``running``, how long. Groups without a value always come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class Parameter:
     """One query parameter.
 
     ``kind``: text of up to ``maximum`` characters, a whole number up to ``maximum``, or an enumeration's value.
-    ``repeats``: it may be given several times. ``pattern``: a regular expression that texts match; empty: any.
+    ``repeats``: whether a request may have the parameter several times. ``pattern``: a regular expression that texts
+    must match; empty: any text.
     """
 
     name: str

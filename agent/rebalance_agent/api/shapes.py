@@ -1,7 +1,7 @@
-"""The API's answers as frozen dataclasses, from which its JSON, its OpenAPI document and ``docs/api.md`` are generated.
+"""The API's answers as frozen dataclasses, the source of its JSON, its OpenAPI document and ``docs/api.md``.
 
-Times are epoch milliseconds, durations seconds. A field that is None is unknown, and is left out of the JSON. The
-descriptions, and the docstrings of the classes, are what users read.
+Times are epoch milliseconds, durations seconds. A field that is None is unknown, and is left out of the JSON. Users
+read the descriptions and the docstrings of the classes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 def values_of(kind: type[Enum]) -> tuple[str, ...]:
-    """Return the values of an enumeration that an answer can have; never Dead, since a dead group is in no answer."""
+    """Return the values of an enumeration that an answer can have; never Dead, since answers omit dead groups."""
     return tuple(str(member.value) for member in kind if member is not GroupState.DEAD)
 
 

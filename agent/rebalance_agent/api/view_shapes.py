@@ -1,7 +1,7 @@
 """Builds the API's answers from the tracker's views and the published events. Pure.
 
-A shape's field has the value of the attribute of the same name, unless it is named here. So a field that is added to a
-view or an event appears in the API once ``shapes`` has a line that describes it.
+A shape's field has the value of the attribute with the same name, unless this module sets the field. So a field that is
+added to a view or an event appears in the API once ``shapes`` describes the field.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Shape = TypeVar("_Shape")
 
 
 def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
-    """Return the group's line of the list; ``lag``: None if it is not measured."""
+    """Return the group's entry in the list; ``lag``: None if the lag is not measured."""
     return _shaped(
         GroupSummary,
         view,
@@ -54,7 +54,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
 
 
 def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> GroupDetail:
-    """Return all data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
+    """Return all data of the group at ``now_ms``; ``lag``: None if the lag is not measured."""
     completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
     return _shaped(
         GroupDetail,
@@ -116,10 +116,10 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
 
 
 def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple[MemberEvent, ...]:
-    """Return the reports of members about this rebalance, oldest first.
+    """Return the members' reports about this rebalance, oldest first.
 
-    A member revokes in the generation before, and is assigned partitions in the new one. Reports of clients that do not
-    know their generation (-1) are selected by time alone.
+    A member revokes partitions in the previous generation, and is assigned partitions in the new generation. Reports of
+    clients that do not know their generation (-1) are selected by time alone.
     """
     earliest_ms = (rebalance.started_ms or rebalance.timestamp_ms) - NEAR_MS
     latest_ms = rebalance.timestamp_ms + NEAR_MS
@@ -138,7 +138,7 @@ def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple
 
 
 def _shaped(shape: type[_Shape], source: object, /, **others: object) -> _Shape:
-    """A ``shape`` with the fields ``others``, and each other field from the attribute of ``source`` of that name."""
+    """Return a ``shape`` with the fields ``others``; all other fields are attributes of ``source``."""
     names = (name for name in cast("Any", shape).__dataclass_fields__ if name not in others)
     return shape(**{name: getattr(source, name) for name in names}, **others)
 

@@ -1,4 +1,4 @@
-"""The result of an audit: differences by group and generation, and how many facts were and were not judged."""
+"""The result of an audit: differences by group and generation, and the numbers of judged and unjudged facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["NO_EVENTS", "UNREADABLE", "AuditReport", "Difference", "Differences"
 
 NO_EVENTS = "records of the events' topic that are not events"
 UNREADABLE = "records that cannot be read"
-"""Reasons for facts that are not judged and need not belong to a group."""
+"""Reasons why facts are not judged; such facts need not belong to a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +29,19 @@ class Difference:
 
 
 DIFFERENCES_MAX = 10_000
-"""Differences kept; further ones are only counted, since a wrong topic can lead to millions."""
+"""Maximum number of differences kept; further ones are only counted, since a wrong topic can lead to millions."""
 
 
 @dataclass(slots=True)
 class Differences:
-    """A number of differences (``found``), of which the first ``kept_max`` are kept in ``differences``."""
+    """Counts differences (``found``), and keeps the first ``kept_max`` in ``differences``."""
 
     kept_max: int = DIFFERENCES_MAX
     found: int = 0
     differences: list[Difference] = field(default_factory=list)
 
     def differ(self, *some: Difference, found: int | None = None) -> None:
-        """Add differences; ``found``: how many they stand for, if some were dropped before."""
+        """Add differences; ``found``: their total number, if some were dropped before."""
         self.found += len(some) if found is None else found
         self.differences += some[: self.kept_max - len(self.differences)]
 
@@ -50,7 +50,7 @@ class Differences:
 class AuditReport(Differences):
     """The numbers of facts that were and were not judged, and the differences.
 
-    ``agreed``: facts whose event agrees. ``copies``: events read again, from another observer or after a restart.
+    ``agreed``: facts whose event agrees. ``copies``: copies of events, from another observer or after a restart.
     ``unjudged``: reason -> number of facts that are not judged. ``pending``: facts so new that their events may still
     come. ``counters``: groups whose counters were compared. ``hours``: rows of ``group_hours`` that agree.
     """

@@ -1,6 +1,6 @@
-"""A group at one generation in a form in which records and events can be compared, and the changes between two.
+"""Describes a group at one generation, so that records and events can be compared, and changes between generations.
 
-Partitions are keyed as in the records: by topic name, topic id, or subtopology of a streams group.
+The keys of partitions are those of the records: topic name, topic id, or subtopology of a streams group.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RecordPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditedMember:
-    """One member. ``details``: its subscription, owned partitions and timeouts in a classic group; else empty."""
+    """One member. ``details``: the subscription, owned partitions and timeouts in a classic group; otherwise empty."""
 
     member_id: str
     instance_id: str | None
@@ -66,11 +66,11 @@ class AuditedMember:
 
 
 class Totals(NamedTuple):
-    """Sums over members that can be added over the parts of an event, in any order.
+    """Sums over members; the sums of an event's parts can be added in any order.
 
-    Counts of members and partitions, and digests: of the members' ``ids``, of what they want, and of what they hold,
-    compared by topic name (``named``), by partition numbers per topic (``shaped``), and by partition numbers
-    (``numbered``).
+    The fields are counts of members and partitions, and digests: of the members' ``ids``, of their ``details``, and of
+    their partitions, compared by topic name (``named``), by partition numbers per topic (``shaped``), and by partition
+    numbers alone (``numbered``).
     """
 
     members: int = 0
@@ -82,22 +82,23 @@ class Totals(NamedTuple):
     numbered: int = 0
 
     def plus(self, other: Totals) -> Totals:
-        """Return the sum of both."""
+        """Return the sum of these totals and ``other``."""
         return Totals(*((one + two) % _WRAPS for one, two in zip(self, other, strict=True)))
 
 
 NO_MEMBERS = Totals()
-"""The sums of no members."""
+"""The sums over no members."""
 
 
 @dataclass(frozen=True)
 class AuditedGroup:
     """A group at the end of one generation or epoch.
 
-    ``joined_ms``: end of the join phase, or time of the target assignment; ``started_ms``: time of the first epoch on
-    the way to it; None if no record holds it. ``session_ms``: the longest session timeout.
-    ``has_pending_revocations``: a member has partitions to revoke, or no member has any: another generation follows.
-    ``has_unresolved_topics``: members hold tasks of several topics, of which only the numbers can be compared.
+    ``joined_ms``: end of the join phase, or time of the target assignment. ``started_ms``: time of the first epoch that
+    led to this one. Both are None if no record has the time. ``session_ms``: the longest session timeout.
+    ``has_pending_revocations``: a member has partitions to revoke, or no member has partitions: another generation
+    follows.
+    ``has_unresolved_topics``: members hold tasks that read several topics; only the tasks' numbers can be compared.
     ``leader``: the id of the member that computed the assignment, in classic groups.
     """
 
@@ -125,7 +126,7 @@ class AuditedGroup:
 
     @property
     def may_wait(self) -> bool:
-        """Whether a static member may have been away, so that its partitions had no owner, for an unknown time."""
+        """Whether a static member may have been away for an unknown time, in which its partitions had no owner."""
         return self.group_type is not GroupType.CLASSIC and any(
             member.instance_id is not None for member in self.members
         )
@@ -141,7 +142,7 @@ class AuditedGroup:
         return {member.identity for member in self.members}
 
     def named(self, names: Mapping[str, str]) -> AuditedGroup:
-        """Return a copy with topic names in place of ids, as far as ``names`` has them."""
+        """Return a copy with topic names in place of the ids that ``names`` contains."""
         members = (
             replace(member, held={names.get(key, key): numbers for key, numbers in member.held.items()})
             for member in self.members
@@ -149,7 +150,7 @@ class AuditedGroup:
         return replace(self, members=tuple(members))
 
     def returned(self, before: AuditedGroup | None) -> tuple[str, ...]:
-        """Return the ids of static members that returned since ``before``, if the members are otherwise the same."""
+        """Return the ids of static members that returned since ``before``, if the members' identities are the same."""
         if before is None or before.identities != self.identities:
             return ()
         return tuple(sorted(self.ids - before.ids))
@@ -157,7 +158,7 @@ class AuditedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The numbers of partitions that lost an owner, got one, and moved; ``same``: all kept their owners."""
+    """The numbers of partitions that lost an owner, got an owner, and moved; ``same``: all kept their owners."""
 
     taken: int
     given: int
@@ -166,7 +167,7 @@ class Changes:
 
 
 def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
-    """Return the differences in ownership; ``before`` None: no partition had an owner."""
+    """Return the differences in ownership; if ``before`` is None, no partition had an owner."""
     had, has = before.holders if before else {}, after.holders
     taken = {member for member, names in had.items() if not names <= has.get(member, set())}
     given = {member for member, names in has.items() if not names <= had.get(member, set())}
@@ -175,7 +176,7 @@ def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
 
 
 def audited_classic_group(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
-    """Return the group of a ``GroupMetadata`` record written at ``at_ms``."""
+    """Return the group in a ``GroupMetadata`` record that was written at ``at_ms``."""
     members = tuple(
         AuditedMember(
             member.member_id,
@@ -214,12 +215,12 @@ def audited_classic_group(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
 
 
 def digest(*what: object) -> int:
-    """Hash the text of the values: tuple hashes are nearly linear, so sums of them often miss swapped values."""
+    """Hash the text of the values: hashes of tuples are nearly linear, so their sums often miss swapped values."""
     return hash(repr(what))
 
 
 def audited_member(member: MemberSnapshot, group_type: GroupType) -> AuditedMember:
-    """Return a member of an event."""
+    """Return a member from an event's snapshot of that member."""
     classic = group_type is GroupType.CLASSIC
     details = _details(member.topics, member.owned, member.session_timeout_ms, member.rebalance_timeout_ms)
     named = member.member_id, member.instance_id, member.client_id, member.host
@@ -227,7 +228,7 @@ def audited_member(member: MemberSnapshot, group_type: GroupType) -> AuditedMemb
 
 
 def totals(members: Iterable[AuditedMember], names: Mapping[str, str]) -> Totals:
-    """Return the sums over members; ``names`` maps the records' keys to topic names, as far as known."""
+    """Return the sums over members; ``names`` maps the records' keys to the known topic names."""
     sums = NO_MEMBERS
     for member in members:
         name = member.member_id

@@ -19,7 +19,7 @@ __all__ = ["HOUR_COLUMNS", "STALL_HOURS_MAX", "GroupHourCheck"]
 HOUR_MS = 3_600_000
 
 STALL_HOURS_MAX = 366 * 24
-"""Hours over which a stall is spread at most: a wrong one must not take forever."""
+"""Maximum number of hours over which a stall is spread: a wrong value must not take forever."""
 
 STORM_GAP_MS = 60_000
 STORM_REBALANCES = 5
@@ -29,14 +29,14 @@ HOUR_COLUMNS = (
     "stall_p50", "stall_p95", "stall_p99", "stall_max", "stalled_partition_seconds", "partition_seconds",
     "availability", "slowest_seconds", "slowest_client_id",
 )  # fmt: skip
-"""Columns compared in a row of ``group_hours``, which is found by ``group`` and ``hour_ms``, its start (epoch ms)."""
+"""Columns compared in a row of ``group_hours``; ``group`` and ``hour_ms`` (the hour's start, epoch ms) identify it."""
 
 _Row = Mapping[str, object]
 
 
 @dataclass(slots=True)
 class _Hour:
-    """The sums of one group and hour: episodes that completed in it (up to generation ``number``), and stalls."""
+    """The sums of one group and hour: episodes that completed in the hour (up to generation ``number``), and stalls."""
 
     number: int = 0
     triggers: Counter[str] = field(default_factory=Counter)
@@ -71,7 +71,7 @@ class _Hour:
 
 
 class GroupHourCheck:
-    """Takes `add` for each row of ``generations`` and `abort` for each aborted one, then compares the hours.
+    """Sums the events of generations (`add`) and of aborted generations (`abort`), then compares the hours.
 
     ``agreed``: the number of rows of ``group_hours`` without a difference.
     """
@@ -83,7 +83,7 @@ class GroupHourCheck:
         self._completed: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(self, event: GenerationEvent) -> None:
-        """Add a closing event to the hour in which its episode completed; others are ignored."""
+        """Add a closing event to the hour in which its episode completed; ignore other events."""
         if not event.closes_episode:
             return
         at_ms = event.phases.completed_ms
@@ -106,7 +106,7 @@ class GroupHourCheck:
             self._spread(event.group, at_ms, event.stall)
 
     def abort(self, event: AbortedEvent, *, must: bool) -> None:
-        """Add an aborted event to its hour; ``must``: it existed when the hours were computed, so it has to count."""
+        """Add an aborted event to its hour; ``must``: it existed when the hours were computed, so it must count."""
         hour = self._hours[event.group, event.timestamp_ms // HOUR_MS]
         hour.aborted_max += event.generations
         hour.aborted_min += event.generations if must else 0
@@ -114,7 +114,7 @@ class GroupHourCheck:
     def differences(self, rows: Iterable[_Row], aborted_since_ms: int) -> Iterator[Difference]:
         """Yield the differences of the rows, which have ``group``, ``hour_ms`` and `HOUR_COLUMNS`.
 
-        ``aborted_since_ms``: from when on (epoch ms) aborted generations are compared.
+        ``aborted_since_ms``: the time (epoch ms) from which aborted generations are compared.
         """
         self._count_storms()
         for row in rows:

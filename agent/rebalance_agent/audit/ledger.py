@@ -1,4 +1,4 @@
-"""The ledger: it takes all events, then all records in order, and reports the differences."""
+"""Takes all events, then all records in order, and reports the differences."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from rebalance_agent.model.group import is_cooperative
 __all__ = ["AuditWindow", "Ledger"]
 
 FOLLOWUP_MS = 300_000
-"""Longest wait (ms) of an observer for an announced follow-up before it publishes the episode."""
+"""Longest wait (ms) for an announced follow-up before an observer publishes the episode."""
 
 PENDING_DIFFERENCES_MAX = 1_000
-"""Differences kept per partition until it is known whether records are missing there."""
+"""Maximum number of differences kept per partition until it is known whether records are missing in the partition."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditWindow:
     """The time range of facts that must have an event (epoch ms, coordinators' clock).
 
-    It starts at ``since_ms`` and ends ``grace_ms`` before ``until_ms``, when the events were read. ``complete``:
+    The range starts at ``since_ms`` and ends ``grace_ms`` before ``until_ms``, when the events were read. ``complete``:
     nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name. ``reports``:
-    the events of members were read, too, so that only records show the stalls of a group without any.
+    members' events were read, too; if a group has none, only records show its stalls.
     """
 
     since_ms: int = 0
@@ -44,7 +44,7 @@ class AuditWindow:
 
 
 class Ledger:
-    """Compares events with records: `add_event` for each event, `expect`, `add_record` for each record, then `close`.
+    """Compares events with records. Call `add_event` for each event, `expect`, `add_record` for each record, `close`.
 
     Records must be in order within each partition, and must reach at least as far as the events.
     """
@@ -57,7 +57,7 @@ class Ledger:
         kinds: Collection[str] = KINDS,
         once: bool = False,
     ) -> None:
-        """Compare one cluster's groups that ``shows`` selects, and facts of these ``kinds``.
+        """Compare the groups of one cluster that ``shows`` selects, and facts of these ``kinds``.
 
         ``once``: the source holds each event once, so a copy is a difference.
         """
@@ -73,17 +73,17 @@ class Ledger:
         self._uncertain: set[tuple[str, int]] = set()
 
     def add_event(self, event: Event, position: RecordPosition) -> None:
-        """Add a published event; from an event of a member only the group is used."""
+        """Add a published event; only the group of a member's event is used."""
         self.published.take(event, position)
 
     # Records
 
     def expect(self, window: AuditWindow) -> None:
-        """Set the window in which each fact must have an event; called after all events were added."""
+        """Set the window in which each fact must have an event. Call this after all events have been added."""
         self._window = window
 
     def skip(self, partition: int, offset: int, timestamp_ms: int) -> None:
-        """Take the offset of an irrelevant record, so that it does not count as missing."""
+        """Process the offset of an irrelevant record, so that it does not count as missing."""
         if offset > self._next.get(partition, 0) and not self._window.complete:
             self._gap(partition, timestamp_ms)
         self._next[partition] = offset + 1
@@ -105,7 +105,7 @@ class Ledger:
         self._doubt(partition)
 
     def _doubt(self, partition: int) -> None:
-        """Process a gap in a partition: its kept differences may be due to removed records, and are not judged."""
+        """Process a gap in a partition: its kept differences may be due to removed records, so they are not judged."""
         self._record_feed.mark_uncertain(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose preceding records were compacted away", soft.found)
@@ -156,7 +156,7 @@ class Ledger:
         return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
 
     def _differ(self, entry: ExpectedFact, what: str, positions: tuple[RecordPosition, ...], *, soft: bool) -> None:
-        """Add a difference; ``soft``: it is dropped if records turn out to be missing in the partition."""
+        """Add a difference; if it is ``soft``, it is dropped when records turn out to be missing in the partition."""
         difference = Difference(entry.group, entry.number, what, positions)
         if soft and not self._window.complete:
             self._soft.setdefault(entry.position.partition, Differences(PENDING_DIFFERENCES_MAX)).differ(difference)
@@ -166,7 +166,7 @@ class Ledger:
     # Balance
 
     def close(self) -> AuditReport:
-        """Process the end of all records, add the events without a record, and return the report."""
+        """Process the end of all records, add differences for events without a record, and return the report."""
         for entry in self._record_feed.close():
             self._match(entry)
         for partition in list(filter(self._compacted.may_be_cleaned, self._soft)):

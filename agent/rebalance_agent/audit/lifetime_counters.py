@@ -2,8 +2,8 @@
 
 A process counts the events that it publishes, except those of replayed records from before it started. If a group is
 deleted, or moves to another replica, its counters start again at 0. So the counters of a group are the sums of one run
-of consecutive events: it starts with the first event, or where one of these cases may have happened, and ends with the
-last event before the scrape. Replayed events come first by record time, but not always by publication: an aborted
+of consecutive events. The run starts with the first event, or where one of these cases may have happened, and ends with
+the last event before the scrape. Replayed events come first by record time, but not always by publication: an aborted
 generation is published at once, while an episode that may continue waits.
 """
 
@@ -22,7 +22,7 @@ __all__ = ["COUNTERS", "LifetimeCounters", "check_lifetime"]
 
 SECONDS = "seconds of stalls"
 _EXACT = {"stalls": f"stalls by {Basis.EXACT}", SECONDS: f"{SECONDS} by {Basis.EXACT}"}
-"""Sum of stalls -> the same of exact ones alone."""
+"""Sum over all stalls -> sum over exact stalls only."""
 
 _BY_BASIS = tuple(f" by {basis}" for basis in Basis)
 
@@ -51,8 +51,8 @@ _Sums = dict[str, float]
 class LifetimeCounters:
     """One process: the ``counters`` of each group in its last scrape, at ``scraped_ms`` (epoch ms), and its events.
 
-    ``settled_ms``: how old (ms) an event's record must have been at the scrape to be counted for certain.
-    ``started_from_snapshot``: it replayed records from before it started, or shared groups with other replicas.
+    ``settled_ms``: minimum age (ms) of an event's record at the scrape for the event to be counted with certainty.
+    ``started_from_snapshot``: the process replayed records from before its start, or shared groups with other replicas.
     ``replayed``: the number of replayed records, an upper bound of events published without counting; None if unknown.
     """
 
@@ -68,7 +68,7 @@ class LifetimeCounters:
 def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
     """Compare every group that has counters or events, and add the differences to ``report``.
 
-    A group without counters must have counted nothing: it was deleted, or is newer than the scrape.
+    A group without counters must have no counted events: it was deleted, or is newer than the scrape.
     """
     published, again = _by_group(lifetime.events), Counter[str]()
     shared = lifetime.started_from_snapshot and lifetime.replayed is None
@@ -110,9 +110,9 @@ def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 
 class _Run(NamedTuple):
-    """A run of ``events`` events: the sums ``until`` its end, and those ``before`` it, which were not counted.
+    """A run of ``events`` events: the sums ``until`` the run's end, and the uncounted sums ``before`` the run.
 
-    ``again``: how many events before it were published and not counted; each has a replayed record.
+    ``again``: number of events before the run that were published but not counted; each has a replayed record.
     """
 
     before: Mapping[str, float]
@@ -146,9 +146,9 @@ def _starts(
 
 
 def _again(events: Sequence[Event]) -> list[int]:
-    """Return, for each number of first events, how many of them have a record of their own since the last deletion.
+    """Return, for each number of first events, how many have their own record since the last deletion.
 
-    A deletion removes the group's counters, so events before it do not matter.
+    A deletion removes the group's counters, so events before the deletion do not matter.
     """
     counts = [0]
     for event in events:
@@ -162,7 +162,7 @@ def _may_come_later(lifetime: LifetimeCounters, event: Event) -> bool:
 
 
 def _running_sums(events: Sequence[Event]) -> list[_Sums]:
-    """Return the sums of each number of first events, from none to all."""
+    """Return the sums over each number of first events, from none to all."""
     sums: _Sums = defaultdict(float)
     running = [dict(sums)]
     for event in events:
@@ -200,7 +200,7 @@ def _differing(run: _Run, counters: Mapping[str, float]) -> list[str]:
     maybe_more = _EXACT if counters.get(_EXACT["stalls"]) == 0 else {}
     differing = []
     for name in sorted(run.until.keys() | counters.keys()):
-        if name.endswith(_BY_BASIS):  # the counters may have another basis for the first ones
+        if name.endswith(_BY_BASIS):  # the counters may have another basis for the first stalls
             continue
         counted, expected = counters.get(name, 0), sum_of(name)
         rounding = ROUNDING * max(1, run.events) if name == SECONDS else 0

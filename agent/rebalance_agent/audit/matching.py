@@ -20,16 +20,16 @@ SEVERAL_TOPICS = "moves of tasks that read several topics"
 """Reasons why a fact is not judged."""
 
 LATE_S = 1_205.0
-"""How long (seconds) after the record a member's report can extend a stall: while the episode settles, at most ten
-minutes, and while it can be revised, ten more; the rest is for different clocks."""
+"""Longest time (seconds) after the record at which a member's report can extend a stall: ten minutes while the episode
+settles, ten more while it can be revised, and five seconds for different clocks."""
 
 
 @dataclass(slots=True)
 class _Sums:
     """The sums over the generations of an open episode.
 
-    ``unseen``: one of them stopped partitions at a start that no poll or record shows. ``earliest_ms``: the earliest of
-    the generation before the episode and the published starts.
+    ``unseen``: a generation stopped partitions at a start that no poll or record shows. ``earliest_ms``: the earliest
+    time among the generation before the episode and the published starts.
     """
 
     first: int
@@ -43,7 +43,7 @@ class _Sums:
 
 
 def identity_differences(entry: ExpectedFact, published: PublishedEvent) -> Iterator[str]:
-    """Yield the fields of an event that contradict the id by which it was found."""
+    """Yield the fields of an event that contradict the id with which the event was found."""
     if published.group != entry.group:
         yield f"the event is of {published.group!r}"
     numbered = published.kind != GroupGoneEvent.KIND
@@ -67,12 +67,12 @@ class GroupAccount:
         self._unowned_ms = self._unowned_sum_ms = 0
 
     def drop_episode(self, *, closed: bool = False) -> None:
-        """Drop the open episode: a fact of it has no event or is not certain. ``closed``: it ended with that fact."""
+        """Drop the open episode: a fact has no event or is uncertain. ``closed``: the episode ended with that fact."""
         self._open, self._base, self._skipping, self._skipped_closed = None, None, True, closed
 
     @property
     def unclosed(self) -> int | None:
-        """The last generation of an episode that no event has closed; None if there is none."""
+        """The last generation of an episode that no event has closed; None if there is no such episode."""
         return max(self._open.numbers) if self._open else None
 
     def compare(self, entry: ExpectedFact, published: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
@@ -85,7 +85,7 @@ class GroupAccount:
         yield from _members(now, published, names)
         if now.group_type is GroupType.CLASSIC and published.assignor != now.assignor:
             yield f"its assignor is {now.assignor} in the record, {published.assignor} in the event"
-        # Events of earlier releases have none.
+        # Events of earlier releases have no leader.
         if published.leader is not None and published.leader != now.leader:
             yield f"its leader is {now.leader} in the record, {published.leader} in the event"
         yield from phase_differences(entry, now, published)
@@ -99,7 +99,7 @@ class GroupAccount:
         elif before is not None and published.previous != before.number:
             yield f"the previous one is {before.number} in the records, {published.previous} in the event"
         if before is not None and before.group_type is not now.group_type:
-            # One of them has topic names, the other topic ids.
+            # One of the two has topic names, the other topic ids.
             if not (_has_names(before, names) and _has_names(now, names)):
                 self.unjudged[NO_PREDECESSOR] += 1
                 self.drop_episode()
@@ -113,7 +113,7 @@ class GroupAccount:
         # A static member that returns within a generation may be part of the episode that the generation began.
         if self._skipping and (published.episode != now.number or (entry.returned and not self._skipped_closed)):
             self._skipped_closed = published.closes
-            return  # its episode began before what can be compared
+            return  # the episode began before the facts that can be compared
         self._skipping = False
         if self._open is None:
             since_ms = before.at_ms if before and before.members else now.at_ms
@@ -181,10 +181,10 @@ class GroupAccount:
     def _update_unowned(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
     ) -> None:
-        """Update how long partitions had no owner by the records alone: the published stall cannot be shorter.
+        """Update the time without an owner, from the records alone: the published stall cannot be shorter.
 
-        Except under a cooperative assignor: a member consumes until it gets the assignment that takes a partition, and
-        its reports show when, which may be seconds after the record.
+        A cooperative assignor is an exception: a member consumes until it gets the assignment that takes a partition.
+        The member's reports show this time, which may be seconds after the record.
         """
         self._unowned_ms = max(self._unowned_ms, entry.unowned_ms)
         self._unowned_sum_ms += entry.unowned_sum_ms
@@ -207,7 +207,7 @@ class GroupAccount:
 def _stops_at_start(
     entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
 ) -> bool:
-    """Whether the stall is unknown without the start of this generation."""
+    """Return whether the stall is unknown without the start of this generation."""
     if now.group_type is not GroupType.CLASSIC:
         return True
     if entry.returned:

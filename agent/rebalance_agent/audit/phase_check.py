@@ -13,9 +13,9 @@ __all__ = ["phase_differences"]
 
 
 def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: PublishedEvent) -> Iterator[str]:
-    """Yield the times of an event that its records contradict; the return of a static member has no phases.
+    """Yield the times of an event that the records contradict; the return of a static member has no phases.
 
-    No record holds the start of a classic rebalance, but it cannot be before the previous generation.
+    No record has the start of a classic rebalance, but this start cannot be before the previous generation.
     """
     if entry.returned:
         return
@@ -36,7 +36,7 @@ def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: Publish
 
 
 def _join_end(now: AuditedGroup, before: AuditedGroup | None) -> int | None:
-    """Return the record's end of the join phase, if it can be true: coordinators' clocks may differ."""
+    """Return the record's end of the join phase, if it is plausible: coordinators' clocks may differ."""
     if now.joined_ms is None or (before is not None and now.joined_ms < before.at_ms):
         return None
     return min(now.joined_ms, now.at_ms)

@@ -1,4 +1,4 @@
-"""A published event reduced to the compared fields, and the contradictions within a single event."""
+"""Reduces a published event to the compared fields, and finds contradictions within a single event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WHOLE = frozenset((0,))
 """The parts of an undivided event; one shared set saves memory."""
 
 _SEEN = (Evidence.LIST, Evidence.RECORD)
-"""Evidence that shows a rebalance's start; a member knows only when the coordinator asked it to rejoin."""
+"""Evidence that shows a rebalance's start; a member knows only the time when the coordinator asked it to rejoin."""
 
 ROUNDING_S = 0.0015
 """Rounding error (seconds) allowed, since seconds are published in whole milliseconds."""
@@ -27,10 +27,10 @@ ROUNDING_S = 0.0015
 
 @dataclass(slots=True)
 class PublishedEvent:
-    """One published event: its highest revision, among equal ones the first that was read.
+    """The highest revision of one published event; among equal revisions, the first that was read.
 
-    ``parts_seen``: the parts that were read of an event in several parts; ``first_id``: the id of the first part.
-    ``seen_start``: a poll or record shows its start. ``matched``: its record was found.
+    ``parts_seen``: the parts that were read, if the event has several parts; ``first_id``: the id of the first part.
+    ``seen_start``: whether a poll or record shows the start. ``matched``: whether the event's record was found.
     """
 
     kind: str
@@ -74,19 +74,19 @@ class PublishedEvent:
         return self.kind, self.group, self.group_type, self.number, self.at_ms
 
     def is_copy_of(self, other: PublishedEvent) -> bool:
-        """Whether it is a copy of ``other``, which has the same id, and not a part left over from another revision."""
+        """Return whether this is a copy of ``other``, which has the same id, and not a part of another revision."""
         return self.parts == other.parts == 1 or self.parts_seen <= other.parts_seen
 
     def is_further_part_of(self, other: PublishedEvent) -> bool:
-        """Whether it has parts of the same revision of an event that ``other`` does not have."""
+        """Return whether this has parts of the same revision of an event that ``other`` does not have."""
         same = (self.revision, self.parts) == (other.revision, other.parts)
         return same and not self.parts_seen <= other.parts_seen
 
     def contradictions(self, other: PublishedEvent) -> Iterator[str]:
-        """Yield the differences in a copy of equal revision, which must not exist.
+        """Yield the differences from a copy with the same revision; there must be none.
 
-        Episodes, and so their sums, may differ: an observer that started in the middle of one knows less. So sums are
-        compared only in the event of an episode's first generation.
+        Episodes, and therefore their sums, may differ: an observer that started in the middle of an episode knows less.
+        So sums are compared only in the event of an episode's first generation.
         """
         if self.totals != other.totals:
             yield "members"
@@ -100,7 +100,7 @@ class PublishedEvent:
 
     @property
     def taken(self) -> int | None:
-        """The partitions that were taken from their owners, or that these lost; None if unknown."""
+        """The number of partitions that their owners revoked or lost; None if unknown."""
         return None if self.revoked is None else self.revoked + self.lost
 
     @property
@@ -138,12 +138,12 @@ def reduce_event(event: AuditedEvent, position: RecordPosition) -> PublishedEven
 
 
 def _surely_lost(event: GenerationEvent) -> int:
-    """Return the partitions of members that failed; events of earlier releases have only ``lost``."""
+    """Return the number of failed members' partitions; events of earlier releases have only ``lost``."""
     return (event.lost if event.lost_min is None else event.lost_min) or 0
 
 
 def inconsistencies(event: GenerationEvent) -> Iterator[str]:
-    """Yield the contradictions within an event, without any record."""
+    """Yield the contradictions within an event, without using records."""
     phases = event.phases
     times = [time_ms for time_ms in (phases.started_ms, phases.joined_ms, phases.completed_ms) if time_ms is not None]
     if phases.completed_ms != event.timestamp_ms:

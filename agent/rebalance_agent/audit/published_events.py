@@ -1,4 +1,4 @@
-"""Collects the published events: copies, revisions and parts of one event become one."""
+"""Collects the published events: merges copies, revisions and parts of one event."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ KINDS = frozenset((GenerationEvent.KIND, AbortedEvent.KIND, GroupGoneEvent.KIND)
 """The kinds of events that follow from records."""
 
 DISPUTES_MAX = 10
-"""Contradictions kept per event; further ones are only counted."""
+"""Maximum number of contradictions kept per event; further contradictions are only counted."""
 
 
 class PublishedEvents:
-    """Takes events, then finds the event of an expected fact.
+    """Collects events, then finds the event of an expected fact.
 
     ``first_ms``, ``last_ms``: times (epoch ms) of the earliest and latest event from this cluster's records, of any
     group. ``reporting``: the groups with events of members.
@@ -34,7 +34,7 @@ class PublishedEvents:
     def __init__(
         self, report: AuditReport, cluster_id: str, shows: Callable[[str], bool], kinds: Collection[str], *, once: bool
     ) -> None:
-        """Errors in a single event are added to ``report``; for the other parameters see `Ledger`."""
+        """Errors in a single event are added to ``report``; see `Ledger` for the other parameters."""
         self.first_ms: int | None = None
         self.last_ms: int | None = None
         self.kinds = kinds
@@ -47,13 +47,13 @@ class PublishedEvents:
         self._disputed: dict[str, Differences] = {}
 
     def take(self, event: Event, position: RecordPosition) -> None:
-        """Add an event, if it is of this cluster and of one of the ``kinds``."""
+        """Add an event, if it is from this cluster and has one of the ``kinds``."""
         if isinstance(event, MemberEvent):
             self.reporting.add(event.group)
         if not isinstance(event, AuditedEvent) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
         if event.source in (Source.FRAMES, Source.DESCRIBE):
-            return  # its time and id are a gateway's or a poll's, and some generations are missing
+            return  # the time and id are from a gateway or a poll, and some generations are missing
         if event.source is Source.ADMIN:
             if self._shows(event.group):
                 published = reduce_event(event, position)
@@ -71,7 +71,7 @@ class PublishedEvents:
         self._keep(_key(event), published)
 
     def find(self, entry: ExpectedFact) -> PublishedEvent | None:
-        """Return the event of an expected fact; None if there is none."""
+        """Return the event of an expected fact; None if there is no such event."""
         expected_id = entry.event_id(self._cluster_id)
         published, other = self._published.get(expected_id), self._anonymous(entry)
         if other is not None:
@@ -81,7 +81,7 @@ class PublishedEvents:
         return published
 
     def was_published_as_epoch(self, entry: ExpectedFact) -> bool:
-        """Whether the generation of a classic record was published as an epoch, which the record may repeat."""
+        """Return whether the generation of a classic record was published as an epoch, which the record may repeat."""
         return entry.group_type is GroupType.CLASSIC and (entry.group, entry.number) in self._epochs
 
     def unmatched(self) -> Iterator[PublishedEvent]:
@@ -106,7 +106,7 @@ class PublishedEvents:
         )
 
     def _anonymous(self, entry: ExpectedFact) -> PublishedEvent | None:
-        """Return the event of a generation that has another id than the fact: returned members are part of the id."""
+        """Return a generation's event whose id differs from the fact's: returned members are part of the id."""
         if entry.kind != GenerationEvent.KIND:
             return None
         if not entry.certain:
@@ -147,14 +147,14 @@ class PublishedEvents:
 
 
 def _better(published: PublishedEvent, other: PublishedEvent) -> PublishedEvent:
-    """Return the higher revision of one fact; the other one needs no record of its own."""
+    """Return the higher revision of one fact; the other revision needs no record of its own."""
     if (published.revision, published.parts) != (other.revision, other.parts):
         published.matched = other.matched = True
     return max(published, other, key=lambda event: event.revision)
 
 
 def _key(event: AuditedEvent) -> str:
-    """Return the event's id; for an event in parts, the same id for all of them."""
+    """Return the event's id; for an event in parts, the same id for all parts."""
     if not isinstance(event, GenerationEvent) or event.parts == 1:
         return event.event_id
     other = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms

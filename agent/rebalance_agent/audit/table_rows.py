@@ -61,7 +61,7 @@ MEMBER_COLUMNS = (
     "member_id", "client_id", "instance_id", "host", "rack", "pod", "node", "workload", "image", "topics",
     "partitions", "owned", "stop_seconds", "session_timeout_ms", "rebalance_timeout_ms",
 )  # fmt: skip
-"""Columns compared in a row of ``members``, which is found by its ``event_id``."""
+"""Columns compared in a row of ``members``, which is found with its ``event_id``."""
 
 _NOWHERE = Workload()
 
@@ -83,7 +83,7 @@ def _expected(event: Event, name: str) -> object:
 
 
 def _plain(value: object) -> object:
-    """Return the value as a table holds it: lists for tuples, strings for enum members."""
+    """Return the value in the form in a table: lists for tuples, strings for enum members."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
@@ -93,7 +93,7 @@ def _plain(value: object) -> object:
 
 @dataclass(slots=True)
 class _Roster:
-    """Numbers of an event's members and of its rows, and the sum of the members' digests minus that of the rows'."""
+    """Numbers of an event's members and rows, and the sum of the members' digests minus that of the rows' digests."""
 
     group: str = ""
     number: int = 0
@@ -103,7 +103,7 @@ class _Roster:
 
 
 class TableRows:
-    """Checks that each member of an event has its row in ``members`` and vice versa; both come in any order."""
+    """Checks that each member of an event has its row in ``members`` and vice versa, in any order."""
 
     def __init__(self) -> None:
         """Start without events and rows."""
@@ -133,7 +133,7 @@ class TableRows:
 
 
 def _columns(member: MemberSnapshot) -> Iterator[object]:
-    """Yield a member's columns as the table holds them; Kafka prefixes a client's address with a slash."""
+    """Yield a member's columns in the form in the table; Kafka prefixes a client's address with a slash."""
     where = member.where or _NOWHERE
     host = member.host.lstrip("/")
     yield from (member.member_id, member.client_id, member.instance_id, host, member.rack or None)

@@ -1,4 +1,4 @@
-"""Creates the demo's topics and starts its processes on one broker, and executes the actions of the steps."""
+"""Creates the demo's topics, starts the demo's processes on one broker, and executes the actions of the steps."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ __all__ = ["DemoProcesses", "Ports", "choose_ports"]
 
 ADMIN_TIMEOUT_SECONDS = 30.0
 SETTLE_SECONDS = 4.0
-"""The observer's ``--settle-seconds``; short, since members' events come over the loopback interface."""
+"""The observer's ``--settle-seconds``, which is short because members' events come over the loopback interface."""
 
 TOPICS_SECONDS = 1.0
-"""The observer's interval for new topics and partitions; at most that of the members."""
+"""The observer's interval for new topics and partitions, which is at most the members' interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Ports on the loopback interface. ``gateways``: name of a gateway -> its ports."""
+    """Ports on the loopback interface. ``gateways``: name of a gateway -> ports of this gateway."""
 
     observer: int
     sidecar: int
@@ -72,7 +72,7 @@ def choose_ports(groups: Sequence[DemoGroup]) -> Ports:
 
 
 class DemoProcesses:
-    """Creates topics, starts processes and executes actions; all processes belong to ``children``."""
+    """Creates topics, starts processes and executes actions; ``children`` has all processes."""
 
     def __init__(self, children: Children, bootstrap_servers: str, ports: Ports) -> None:
         """Create the admin client; nothing is started yet."""
@@ -82,7 +82,7 @@ class DemoProcesses:
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
     def start_agents(self, groups: Sequence[DemoGroup]) -> None:
-        """Start the observer, a sidecar and the gateways of ``groups``, with the command that users run."""
+        """Start the observer, a sidecar and the gateways of ``groups``, with the same command as users."""
         self._run_agent(
             *("observe", "observe"),
             *("--listen", f"{HOST}:{self._ports.observer}", "--settle-seconds", f"{SETTLE_SECONDS:g}"),
@@ -101,7 +101,8 @@ class DemoProcesses:
             self._run_agent(gateway.name, "gateway", *gateway.flags(self._ports.gateways[gateway.name]))
 
     def _run_agent(self, name: str, command: str, *arguments: str) -> None:
-        # Through exit_with_parent: a sidecar does not watch its standard input and would outlive the demo.
+        # exit_with_parent runs the sidecar, which does not watch its standard input and would otherwise outlive the
+        # demo.
         self._children.start(
             *(name, "rebalance_agent.demo.processes.exit_with_parent", "rebalance_agent.cli.main", command),
             *("--bootstrap-servers", self._bootstrap, *arguments),
@@ -126,7 +127,7 @@ class DemoProcesses:
         )
 
     def start_members(self, groups: tuple[DemoGroup, ...]) -> None:
-        """Start all members that no step starts."""
+        """Start all members that are not started by a step."""
         for group in groups:
             for member in group.members:
                 if member.from_start:

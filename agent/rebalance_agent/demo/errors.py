@@ -1,4 +1,4 @@
-"""The error that the demo raises; part of the tree drawn in ``rebalance_agent.errors``."""
+"""Defines the error that the demo raises, which is part of the tree in ``rebalance_agent.errors``."""
 
 from __future__ import annotations
 

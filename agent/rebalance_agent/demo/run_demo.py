@@ -39,10 +39,10 @@ Next: docs/demo.md explains the groups, steps and tables; README.md has the firs
 
 ENDLESS = """\
 `make demo ARGS="--seconds 0"` runs until Ctrl-C, so that you can open its page and use commands with its Kafka."""
-"""Follows `MORE` after a run with a time limit."""
+"""Text after `MORE` at the end of a run with a time limit."""
 
 ENDED = f"Ctrl-C ended the run: the exit code is {EXIT_INTERRUPTED}, which `make` reports as an error or interrupt."
-"""Follows `MORE` after an endless run."""
+"""Text after `MORE` at the end of a run without a time limit."""
 
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 """Broker properties: a long session timeout, so that the only broker is not fenced on a busy machine."""
@@ -52,8 +52,8 @@ PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 class Options:
     """The command's flags.
 
-    ``seconds``: time limit from when the broker is ready; 0 for none. ``kafka_version``: None is the embedded Kafka's
-    default.
+    ``seconds``: time limit, counted from when the broker is ready; 0 for no limit. ``kafka_version``: None selects the
+    embedded Kafka's default.
     """
 
     seconds: float = 90.0
@@ -64,7 +64,7 @@ class Options:
 
 
 def run(options: Options, clock: Clock | None = None) -> int:
-    """Run the demo; return 0, or 1 if the check found differences, or 130 if Ctrl-C ended a run without time limit.
+    """Run the demo; return 0, 1 if the check found differences, or 130 if Ctrl-C ended a run without a time limit.
 
     Raises:
         RebalanceAgentError: Kafka cannot be fetched or started, or a process of the demo failed.
@@ -105,7 +105,7 @@ def _run_on_broker(options: Options, clock: Clock, screen: Screen, logs: Path) -
 
 
 def own_command() -> str:
-    """The shell words that start ``rebalance-agent``: by module where it is not on the PATH, as after ``make demo``."""
+    """Return the shell command for ``rebalance-agent``, which runs the module if the program is not on the PATH."""
     if shutil.which("rebalance-agent"):
         return "rebalance-agent"
     package = Path(rebalance_agent.__file__).parent.parent
@@ -129,7 +129,7 @@ class _RunDirectory:
 
 @contextmanager
 def _run_directory(screen: Screen) -> Iterator[_RunDirectory]:
-    """Create a directory for the children's logs; it is kept if something went wrong, else removed."""
+    """Create a directory for the children's logs; keep it if something went wrong, otherwise remove it."""
     try:
         directory = _RunDirectory(Path(tempfile.mkdtemp(prefix="rebalance-agent-demo-")))
     except OSError as error:

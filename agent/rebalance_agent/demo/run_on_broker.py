@@ -21,26 +21,27 @@ from rebalance_agent.testing import EmbeddedKafka
 __all__ = ["DemoRun"]
 
 TICK_SECONDS = 0.2
-"""Pause between two updates of the schedule and the screen."""
+"""Pause between two updates of the schedule and the screen, in seconds."""
 
 START_SECONDS_MAX = 60.0
-"""Time limit for the agent's processes to be ready, and again for the groups to have their members."""
+"""Time limit, in seconds, for the agent's processes to be ready, and then again for the groups to have their
+members."""
 
 SETTLE_SECONDS_MAX = SETTLE_SECONDS + 2.0
 CHECK_SECONDS = 7.0
-"""Time reserved for the check: Kafka's console consumer starts a Java process."""
+"""Seconds reserved for the check: Kafka's console consumer starts a Java process."""
 
 ATTEMPTS_MAX = 2
-"""Attempts of the check: agent and coordinator are read at slightly different moments; a real difference persists."""
+"""Maximum attempts of the check: agent and coordinator are read at different moments; a real difference persists."""
 
 
 class DemoRun:
-    """One run of the demo; call `run` once. ``interrupted``: whether Ctrl-C ended a run without time limit."""
+    """One run of the demo; call `run` once. ``interrupted``: whether Ctrl-C ended a run without a time limit."""
 
     def __init__(
         self, seconds: float, check: bool, clock: Clock, screen: Screen, kafka: EmbeddedKafka, children: Children
     ) -> None:
-        """Choose ports and prepare the run. ``seconds``: time limit from now; 0 for none."""
+        """Choose ports and prepare the run. ``seconds``: time limit from now; 0 for no limit."""
         self.interrupted = False
         self._check = check
         self._clock = clock
@@ -83,7 +84,7 @@ class DemoRun:
             return self._summary()
 
     def _run_steps(self) -> Mapping[str, int]:
-        """Run the steps; return the number of members in each group after them."""
+        """Run the steps; return the number of members in each group after the steps."""
         members = {group.name: sum(member.from_start for member in group.members) for group in GROUPS}
         self._wait_until(lambda: self._have_members(members), START_SECONDS_MAX)
         if not self._have_members(members) and self._clock.monotonic() < self._end:
@@ -97,9 +98,9 @@ class DemoRun:
         return schedule.members
 
     def _go_on(self, members: Mapping[str, int]) -> None:
-        """Repeat the steps that can be repeated, slowly, for the rest of the time. No step begins that could not end.
+        """Slowly repeat the repeatable steps for the rest of the time; no step begins that could not end in time.
 
-        The summary has the first steps only: an observer keeps the last rebalances of a group.
+        The summary has only the first steps, because an observer keeps only the last rebalances of a group.
         """
         until = self._end - self._reserve_seconds
         while self._clock.monotonic() < until - STEP_SECONDS_MAX:
@@ -144,7 +145,7 @@ class DemoRun:
         )
 
     def _events_complete(self) -> bool:
-        """Whether the events include all generations that the API shows, so every episode has settled."""
+        """Return whether the events include all generations that the API shows, so that every episode has settled."""
         groups = self._observer.groups
         newest = {group.name: self._observer.completed(group.name)[:1] for group in GROUPS}
         return all(lines and lines[0].generation == groups[name].generation for name, lines in newest.items())

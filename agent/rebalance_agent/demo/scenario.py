@@ -1,4 +1,4 @@
-"""The scenario of the demo as data: topics, groups with their members, and the steps in their order."""
+"""Defines the demo's scenario as data: topics, groups with their members, and the steps in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from rebalance_agent.model.episode import Trigger
 __all__ = ["AGAIN", "AGAIN_PAUSE_SECONDS", "GROUPS", "SLOW_SECONDS", "STEPS", "TOPICS", "group_named"]
 
 SLOW_SECONDS = 6.0
-"""Delay of the slow consumer: well above a normal rebalance on a busy machine, well below the session timeout."""
+"""Delay of the slow consumer, in seconds: well above a normal rebalance on a busy machine, well below the session
+timeout."""
 
 _CLICKS = 80
 TOPICS: Mapping[str, int] = {
@@ -37,15 +38,15 @@ TOPICS: Mapping[str, int] = {
 """Topic -> number of partitions, before the first member starts."""
 
 _SESSION_MS_MIN = 6_000
-"""Shortest session timeout that brokers allow by default; it shortens the wait for a killed member's failure."""
+"""Shortest session timeout (ms) that brokers allow by default; it shortens the wait for a killed member's failure."""
 
 _BOTH = ("shuffled-roundrobin", "roundrobin")
-"""The strategies that members offer while a group changes its assignor: it uses the first one that all offer."""
+"""The strategies that members offer while a group changes its assignor: the group uses the first common strategy."""
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 
 _WITHOUT_SEATS, _WITH_SEATS = "invoices-without-seats", "invoices-with-seats"
-"""Two groups of the same consumers behind the same gateway, which differ in its rule for seats."""
+"""Two groups with the same consumers behind the same gateway; only the gateway's rule for seats differs."""
 
 
 def _invoices_member(group: str, version: str, number: int) -> str:
@@ -143,9 +144,9 @@ GROUPS: tuple[DemoGroup, ...] = (
 def _deploy_step(
     name: str, text: str, act: type[StartMember | StopMember], version: str, number: int, expected: tuple[Trigger, int]
 ) -> DemoStep:
-    """Return a step for the consumer with this ``version`` and ``number`` of both groups of the deploy.
+    """Return a step for the consumer with this ``version`` and ``number`` in both groups of the deployment.
 
-    ``expected``: the trigger, and the members after it, of the group without seats; the other one does not rebalance.
+    ``expected``: trigger and then number of members of the group without seats; the other group does not rebalance.
     """
     return DemoStep(
         f"deploy {number}/2: {name}",
@@ -166,9 +167,9 @@ def _predecessor(number: int) -> DemoStep:
     return _deploy_step("end", text, StopMember, "v1", number, (Trigger.MEMBER_LEFT, 2))
 
 
-# Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them
-# after a long step (a session timeout, the slow consumer). A member is not killed early: the end of its commits
-# shows that it failed, so it must have committed before.
+# Steps begin in this order and can overlap. Between two steps of one group there are steps of other groups, mostly
+# after a long step (a session timeout, the slow consumer). No member is killed early: the end of its commits shows that
+# it failed, so it must have committed before.
 STEPS: tuple[DemoStep, ...] = (
     DemoStep(
         "join",
@@ -257,7 +258,8 @@ def _again(name: str) -> DemoStep:
     return replace(step, name=f"{name}, again")
 
 
-# Each group ends a round with the members that it began with. Topics grow only once, so those steps are not repeated.
+# Each group ends a round with the same members as at the round's beginning. Topics grow only once, so the steps in
+# which topics grow are not repeated.
 AGAIN: tuple[DemoStep, ...] = (
     DemoStep(
         "join, again",
@@ -283,10 +285,10 @@ AGAIN: tuple[DemoStep, ...] = (
 """The steps of a round, which a long run repeats after `STEPS` until its end."""
 
 AGAIN_PAUSE_SECONDS = 55.0
-"""Seconds between the starts of two steps of a round. Each member goes and returns once in a round: more often, its
-group would be reported as a storm, and the member as flapping."""
+"""Seconds between the starts of two steps of a round. Each member leaves and returns once in a round. If it left more
+often, its group would be reported as a storm, and the member as flapping."""
 
 
 def group_named(name: str) -> DemoGroup:
-    """Return the group with that name, which must be in `GROUPS`."""
+    """Return the group with this name, which must be in `GROUPS`."""
     return next(group for group in GROUPS if group.name == name)

@@ -1,4 +1,4 @@
-"""The types of the demo's scenario: groups with their members, and steps with their actions and expected episodes."""
+"""Defines the types of the demo's scenario: groups with members, and steps with actions and expected episodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class ClientLibrary(StrEnum):
-    """The client library of a group's members; only those of kafka-python are instrumented and use our strategies."""
+    """The client library of a group's members; only kafka-python's members are instrumented and use our strategies."""
 
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
@@ -35,8 +35,9 @@ class ClientLibrary(StrEnum):
 class DemoMember:
     """One consumer process, with a unique ``name``. ``from_start``: False if a step starts it.
 
-    ``config``: assignor settings. ``host``: the client id of all members of one host; empty if the member has its name
-    as client id. ``assignors``: what it offers to its group, in order of preference; empty for the group's assignor.
+    ``config``: assignor settings. ``host``: the client id of all members of one host; empty if the member's name is its
+    client id. ``assignors``: the assignors that the member offers to its group, in order of preference; empty for the
+    group's assignor.
     """
 
     name: str
@@ -47,7 +48,7 @@ class DemoMember:
 
     @property
     def client_id(self) -> str:
-        """The client id of its consumer."""
+        """The client id of the member's consumer."""
         return self.host or self.name
 
 
@@ -55,12 +56,12 @@ class DemoMember:
 class DemoGroup:
     """A consumer group. ``topics``: a topic name, or a regular expression if it begins with ``^``.
 
-    ``assignor``: after the last step. ``host_names``: the observer's rule for the hosts of its members, which
-    all have the address of this machine; empty if it has none.
+    ``assignor``: the assignor after the last step. ``host_names``: the observer's rule for the hosts of the group's
+    members, which all have the address of this machine; empty if there is no rule.
     ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
     ``assignor``; empty if there are no such gateways. ``gateway``: the name of the gateway that all members of this
-    group use, and perhaps those of other groups; empty if there is none. ``seats``: the group's rule in its
-    ``gateway_seats``; empty if it has none.
+    group use, perhaps with members of other groups; empty if there is none. ``seats``: the group's rule in the
+    gateway's ``gateway_seats``; empty if there is no rule.
     """
 
     name: str
@@ -96,7 +97,7 @@ class KillMember(_MemberAction):
 
 @dataclass(frozen=True, slots=True)
 class SlowDown:
-    """Make the next revoked callback of ``member`` take ``seconds``, as if it finished its current work."""
+    """Make the next revoked callback of ``member`` take ``seconds``, as if the member finished its current work."""
 
     group: str
     member: str
@@ -124,10 +125,10 @@ Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | Crea
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected effect of a step: one episode of ``group`` with this ``trigger``, and then ``members`` members.
+    """The expected effect of a step: one episode of ``group`` with this ``trigger``, then ``members`` members.
 
-    ``partitions``: client id -> number of partitions after it; empty if any assignment is right. ``on_one_host``:
-    number of topics that are entirely on one host after it; None if any number is right.
+    ``partitions``: client id -> number of partitions after the episode; empty if any assignment is right.
+    ``on_one_host``: number of topics that are entirely on one host after the episode; None if any number is right.
     """
 
     group: str
@@ -139,7 +140,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """One step of the demo: a ``text`` for people, the actions, and the episodes that the agent must report.
+    """One step of the demo: a ``text`` for users, the actions, and the episodes that the agent must report.
 
     ``unchanged``: groups in which the actions must not cause a rebalance.
     """
@@ -152,7 +153,7 @@ class DemoStep:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that the step is about."""
+        """The groups with an expected episode, and those that must not change."""
         return *(expected.group for expected in self.expected), *self.unchanged
 
     @property

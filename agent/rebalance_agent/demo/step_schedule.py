@@ -1,8 +1,8 @@
 """Runs the steps of the demo, each when its groups are calm. Pure except for the actions; time comes from a clock.
 
 Steps begin in order, with a pause between them. Steps of different groups may overlap, so that the demo does not wait
-for a session timeout. A step is over when each of its groups was Stable with the expected members for `CALM_SECONDS`,
-in a newer generation if the step must cause a rebalance of it.
+for a session timeout. A step is over when each of its groups has been Stable with the expected members for
+`CALM_SECONDS`. The group's generation must be newer if the step must cause a rebalance of the group.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ CALM_SECONDS = 2.0
 """Seconds without change after which a group is calm: a cooperative follow-up of librdkafka comes after one second."""
 
 PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 1.0, 8.0
-"""Bounds of the pause between the starts of two steps."""
+"""Bounds of the pause between the starts of two steps, in seconds."""
 
 LAST_STEP_SECONDS = 5.0
-"""Time reserved for the last step."""
+"""Seconds reserved for the last step."""
 
 STEP_SECONDS_MAX = 40.0
-"""Time limit of a step; session timeouts, the longest waits, are at most 15 s."""
+"""Time limit of a step, in seconds; session timeouts, the longest waits, are at most 15 s."""
 
 
 NOT_BEGUN = "did not begin in time"
@@ -47,9 +47,9 @@ class StepStatus(StrEnum):
 
 @dataclass(slots=True)
 class StepRun:
-    """One step and its progress. ``after``: group -> its generation when the step began; ``began``: monotonic time.
+    """One step and its progress. ``after``: group -> generation when the step began; ``began``: monotonic time.
 
-    ``ended``: group -> its summary when the step was over. Groups that must not change are in both, too.
+    ``ended``: group -> summary when the step was over. Both also have the groups that must not change.
     """
 
     step: DemoStep
@@ -61,7 +61,7 @@ class StepRun:
 
     @property
     def status(self) -> StepStatus:
-        """The state of the step."""
+        """The status of the step."""
         if self.began is None:
             return StepStatus.WAITING
         if self.over:
@@ -75,7 +75,7 @@ class StepRun:
 
 
 def stable(group: GroupSummary) -> bool:
-    """Whether the group is Stable and no rebalance is in progress."""
+    """Return whether the group is Stable and no rebalance is in progress."""
     return group.state is GroupState.STABLE and group.running is None
 
 
@@ -90,9 +90,9 @@ class StepSchedule:
         until: float,
         pause_seconds: float | None = None,
     ) -> None:
-        """Prepare the steps. ``members``: number in each group before the first step; ``until``: monotonic end time.
+        """Prepare the steps. ``members``: group -> number before the first step; ``until``: monotonic end time.
 
-        ``pause_seconds``: between the starts of two steps; None: as the time until the end allows.
+        ``pause_seconds``: pause between the starts of two steps; None: the longest pause for which the time suffices.
         """
         self.runs = tuple(StepRun(step) for step in steps)
         self._members = dict(members)
@@ -113,7 +113,7 @@ class StepSchedule:
 
     @property
     def running(self) -> bool:
-        """Whether a step has begun that has not ended; `advance` ends it also after the end of the time."""
+        """Whether a step is running; `advance` also ends such a step after the time is up."""
         return any(run.running for run in self.runs)
 
     @property
@@ -122,12 +122,12 @@ class StepSchedule:
         return self._members
 
     def calm(self, group: str) -> bool:
-        """Whether the group has been Stable with its members in one generation for `CALM_SECONDS`."""
+        """Return whether the group has been Stable with its members in one generation for `CALM_SECONDS`."""
         since = self._calm_since.get(group)
         return since is not None and self._clock.monotonic() - since[1] >= CALM_SECONDS
 
     def advance(self, groups: Mapping[str, GroupSummary], execute: Callable[[Action], None]) -> None:
-        """Update the groups, end the steps that are over, and begin the next one if it can begin."""
+        """Update the groups, end the steps that are over, and begin the next step if it can begin."""
         self._update_calm(groups)
         for run in self.runs:
             if run.running:
@@ -137,7 +137,7 @@ class StepSchedule:
             self._begin(waiting, execute)
 
     def news(self, groups: Mapping[str, GroupSummary]) -> str:
-        """Why the next step has not begun, once it is `STEP_SECONDS_MAX` late; once for each step, otherwise empty."""
+        """Return, once per step, why the next step has not begun if it is `STEP_SECONDS_MAX` late; otherwise empty."""
         run = next((run for run in self.runs if run.began is None), None)
         if run is None or run.step.name == self._named or self._clock.monotonic() < self._next_at + STEP_SECONDS_MAX:
             return ""
@@ -168,7 +168,7 @@ class StepSchedule:
         run.began = self._clock.monotonic()
         run.problem = ""
         due = run.began if run is self.runs[0] else self._next_at
-        # A late step must not delay all later ones: the next pause is shortened.
+        # A late step must not delay all later steps, so the next pause is shortened.
         self._next_at = max(due + self._pause, run.began + self._pause / 2)
         run.after = {group: self._calm_since[group][0] for group in run.step.groups}
         for expected in run.step.expected:

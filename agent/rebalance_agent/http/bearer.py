@@ -1,4 +1,4 @@
-"""Bearer tokens (RFC 6750) that the agent's listeners require."""
+"""Checks the bearer tokens (RFC 6750) that the agent's listeners require."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rebalance_agent.http.messages import Request
 __all__ = ["TOKEN_MIN", "Bearer", "checked_token"]
 
 TOKEN_MIN = 16
-"""The fewest characters of a bearer token: a shorter one can be guessed over a network."""
+"""Minimum number of characters of a bearer token: a shorter token can be guessed over a network."""
 
 
 def checked_token(field: str, token: str) -> str:
-    """Return the token, checked: it can be sent in a header, and cannot be guessed.
+    """Return the token, after checking that it can be sent in a header and is too long to guess.
 
     Raises:
-        InvalidInputError: naming ``field``, where it is neither.
+        InvalidInputError: the token fails a check; names ``field``.
     """
     if len(token) < TOKEN_MIN or not (token.isascii() and token.isprintable()) or " " in token:
         raise InvalidInputError(field, f"must be at least {TOKEN_MIN} printable ASCII characters without spaces")
@@ -38,7 +38,7 @@ class Bearer:
         checked_token("token", self._token())
 
     def allows(self, request: Request) -> bool:
-        """Whether the header ``Authorization: Bearer`` has the token. Compares in constant time."""
+        """Return whether the header ``Authorization: Bearer`` has the token, compared in constant time."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         token = given.strip().encode("utf-8", "replace")
         return scheme.lower() == "bearer" and hmac.compare_digest(token, self._token().encode())

@@ -1,4 +1,4 @@
-"""The HTTP contract between a consumer and its sidecar: path and headers of posted events.
+"""Defines the HTTP contract between a consumer and its sidecar: path and headers of posted events.
 
 ``instrumentation.delivery.endpoint`` posts, ``api.events_endpoint`` receives.
 """
@@ -23,7 +23,7 @@ DEFAULT_URL = f"http://127.0.0.1:{EVENTS_PORT}{EVENTS_PATH}"
 """URL of a sidecar with default settings, in the same pod or on the same machine."""
 
 ALIVE_HEADER = "X-Rebalance-Agent-Alive"
-"""Random id of a process that reports only that it is alive. The body is empty then."""
+"""Random id of a process that reports only that it is alive; the body is then empty."""
 
 DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
 """Number of events that the sender dropped since its last accepted post."""

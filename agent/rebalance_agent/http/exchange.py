@@ -1,4 +1,4 @@
-"""One request, whose head h11 parses, and the bytes of its answer. No I/O: connections read and send."""
+"""Parses one request, whose head h11 parses, and makes the bytes of its answer. No I/O: connections read and send."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rebalance_agent.http.messages import Application, Request, Response
 __all__ = ["END_OF_HEAD", "HEAD_BYTES_MAX", "Exchange", "HttpApplication", "RequestRefusedError", "refusal"]
 
 HEAD_BYTES_MAX = 16 * 1024
-"""Maximum number of bytes of a request's line and headers: room for a bearer token and for what proxies add."""
+"""Maximum bytes of a request's line and headers, with room for a bearer token and for headers that proxies add."""
 
 END_OF_HEAD = b"\r\n\r\n"
 
 TEXT_MAX = 200
-"""Maximum number of characters of a refusal's text: h11 quotes what the client sent."""
+"""Maximum number of characters of a refusal's text: h11 quotes the text that the client sent."""
 
 _FOLDED_OR_WITHOUT_CR = re.compile(rb"\n[ \t]|(?<!\r)\n")
 _SERVED_VERSIONS = (b"1.0", b"1.1")
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class RequestRefusedError(Exception):
-    """A request ends before its body is read; ``pieces`` are its answer's bytes, after which the connection ends."""
+    """A request ends before its body is read; ``pieces``: the bytes of the connection's last answer."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
         """Keep the answer."""
@@ -44,9 +44,9 @@ class RequestRefusedError(Exception):
 class Exchange:
     """A request whose head is complete.
 
-    ``length``: bytes of the body as announced, ``body``: those read so far, ``ahead``: those behind it, which begin the
-    next request. ``urgent``: it needs no free worker. ``waits``: the client sends the body once it is asked to.
-    ``lasting``: once it is answered, whether the connection continues.
+    ``length``: the announced number of the body's bytes; ``body``: the body's bytes read so far; ``ahead``: the bytes
+    after the body, which begin the next request. ``urgent``: the request needs no free worker. ``waits``: the client
+    sends the body only when asked to. ``lasting``: whether the connection continues after the answer.
     """
 
     request: Request
@@ -60,7 +60,7 @@ class Exchange:
 
     @property
     def complete(self) -> bool:
-        """Whether the whole body is there."""
+        """Whether the whole body has been read."""
         return len(self.body) >= self.length
 
     def receive(self, piece: bytes) -> None:
@@ -82,16 +82,16 @@ class HttpApplication:
         idle_seconds: float,
         urgent: tuple[str, ...] = (),
     ) -> None:
-        """``refuse`` gets requests before their body is read, and returns the answer to those that are already wrong.
+        """``refuse`` gets requests before their body is read, and answers invalid ones; it must not take long.
 
-        It must not take long. ``urgent``: paths whose GET requests need no free worker. The answer to a client of
-        HTTP/1.0 contains ``idle_seconds``.
+        ``urgent``: paths whose GET requests need no free worker. The answer to a client of HTTP/1.0 contains
+        ``idle_seconds``.
         """
         self._app, self._refuse, self._body_bytes_max = app, refuse, body_bytes_max
         self._idle_seconds, self._urgent = idle_seconds, urgent
 
     def begin(self, sent: bytes) -> Exchange:
-        """Return the exchange that begins with ``sent``: a complete head and the bytes after it.
+        """Return the exchange that begins with ``sent``: a complete head and the bytes after the head.
 
         Raises:
             RequestRefusedError: the head is not HTTP or too long, or announces a body that is not accepted.
@@ -113,7 +113,7 @@ class HttpApplication:
         return exchange
 
     def answer(self, exchange: Exchange) -> list[bytes]:
-        """Yield the bytes of the answer; ``lasting`` is then whether the connection stays open."""
+        """Return the pieces of the answer; set ``lasting`` to whether the connection stays open."""
         asked = exchange.request
         request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
         option = request.headers.get("connection", "").lower()
@@ -130,28 +130,29 @@ class HttpApplication:
         if response:
             raise RequestRefusedError(_pieces(response, request.method, [_CLOSE]))
         if chunked:
-            # No client of ours sends one, and proxies disagree on where a chunked body with a Content-Length ends.
+            # The agent's clients send no chunked body, and proxies disagree on where such a body with a Content-Length
+            # ends.
             raise h11.RemoteProtocolError("A body needs a Content-Length.", HTTPStatus.LENGTH_REQUIRED)
         if length > self._body_bytes_max:
             raise h11.RemoteProtocolError("The entity sent with the request exceeds the maximum allowed bytes.", 413)
 
 
 def refusal(status: str, text: str) -> bytes:
-    """Return a complete answer, as bytes, to a client whose request was never read to the end."""
+    """Return the bytes of a complete answer to a client whose request was not read to the end."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(text) + 1}\r\nConnection: close"
     return f"{head}\r\n\r\n{text}\n".encode()
 
 
 def _read_head(sent: bytes) -> tuple[h11.Request, bytes]:
-    """Return the request line and the headers, and the bytes behind them.
+    """Return the request line and the headers, and the bytes after them.
 
-    Refuses what h11 would accept: folded header lines (obsolete since RFC 7230, and a way around filters), lines that
-    end without CR, requests to a proxy, and other versions of HTTP.
+    Some requests that h11 would accept are refused: folded header lines (obsolete since RFC 7230, and a way around
+    filters), lines that end without CR, requests to a proxy, and other versions of HTTP.
 
     Raises:
-        h11.RemoteProtocolError: they are not HTTP, too long, or refused.
+        h11.RemoteProtocolError: the head is not HTTP, is too long, or is refused.
     """
-    sent = sent.removeprefix(b"\r\n")  # some clients end a body with a line of its own
+    sent = sent.removeprefix(b"\r\n")  # some clients send an additional line end after a body
     head, end, behind = sent.partition(END_OF_HEAD)
     if not end or len(head) > HEAD_BYTES_MAX:
         if b"\r\n" in head[:HEAD_BYTES_MAX]:
@@ -172,7 +173,7 @@ def _read_head(sent: bytes) -> tuple[h11.Request, bytes]:
 
 
 def _request(head: h11.Request) -> Request:
-    """The request as applications take it, without its body; headers that were sent twice are joined by a comma."""
+    """Return the request for applications, without its body; repeated headers are joined with a comma."""
     headers: dict[str, str] = {}
     for name, value in head.headers:
         key, text = name.decode("ascii"), value.decode("latin-1")
@@ -204,7 +205,7 @@ def _pieces(response: Response, method: str, connection_headers: _Headers) -> li
 
 
 def _connection_headers(http_version: bytes, option: str, idle_seconds: float) -> _Headers:
-    """Return the connection headers of a response: that it closes, or, for HTTP/1.0, that it is kept as requested."""
+    """Return a response's connection headers: to close, or for HTTP/1.0 to keep the connection as requested."""
     if http_version == b"1.0":
         if idle_seconds and "keep-alive" in option:
             return [("Connection", "Keep-Alive"), ("Keep-Alive", f"timeout={round(idle_seconds)}")]

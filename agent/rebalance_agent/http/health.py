@@ -1,4 +1,4 @@
-"""Readiness: which parts of the process work, as /readyz answers."""
+"""Records readiness: which parts of the process work, for /readyz."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 __all__ = ["REASON_MAX", "STARTING", "Readiness"]
 
 REASON_MAX = 500
-"""Maximum number of characters of a reason: one line for a person; client libraries report paragraphs."""
+"""Maximum number of characters of a reason, one line for a user; client libraries report paragraphs."""
 
 STARTING = "starting"
 """Reason of a part that has not reported yet."""
@@ -18,7 +18,7 @@ class Readiness:
     """The state of each part of the process by name: ready, or not ready with a reason. Thread-safe."""
 
     def __init__(self, parts: Iterable[str] = ()) -> None:
-        """Every part is not ready at first, with the reason `STARTING`."""
+        """At first, no part is ready; the reason is `STARTING`."""
         self._lock = threading.Lock()
         self._reasons: dict[str, str | None] = dict.fromkeys(parts, STARTING)
         self._modes: dict[str, str | None] = {}
@@ -34,21 +34,21 @@ class Readiness:
             self._reasons[part] = _line(reason)
 
     def busy(self, part: str, doing: str) -> None:
-        """Record that ``part`` is not ready because of what it is ``doing``."""
+        """Record that ``part`` is not ready because it is busy ``doing`` something."""
         self.unready(part, doing)
 
     def degraded(self, modes: Mapping[str, str | None]) -> None:
-        """Record degraded modes: name -> reason, None if the mode does not hold. They do not affect readiness."""
+        """Record degraded modes: name -> reason, None if the mode is off. These modes do not affect readiness."""
         with self._lock:
             self._modes.update({mode: None if reason is None else _line(reason) for mode, reason in modes.items()})
 
     def reasons(self) -> Mapping[str, str | None]:
-        """Part -> None if it works, else the reason why not; sorted by name."""
+        """Return part -> None if the part works, else why it does not work; sorted by name."""
         with self._lock:
             return dict(sorted(self._reasons.items()))
 
     def modes(self) -> Mapping[str, str | None]:
-        """Degraded mode -> reason, None if the mode does not hold; sorted by name."""
+        """Return degraded mode -> reason, None if the mode is off; sorted by name."""
         with self._lock:
             return dict(sorted(self._modes.items()))
 

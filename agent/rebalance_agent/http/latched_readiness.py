@@ -1,4 +1,4 @@
-"""Readiness of the clients beside the process, as /readyz/member answers: once ready, it stays ready."""
+"""Tracks the readiness of the clients beside the process, for /readyz/member: once they are ready, it stays ready."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rebalance_agent.clock import Clock
 __all__ = ["CLIENTS_MAX", "LatchedReadiness"]
 
 CLIENTS_MAX = 1_000
-"""Clients whose state is kept; further ones are left out."""
+"""Maximum number of clients whose state is kept; further clients are left out."""
 
 
 @dataclass(slots=True)
 class _Client:
-    """``reason``: why it is not ready; ``ready_at``: from when it is in any case (seconds of the clock)."""
+    """``reason``: why the client is not ready; ``ready_at``: clock time (s) from which it counts as ready."""
 
     reason: str
     ready_at: float
 
 
 class LatchedReadiness:
-    """Ready as soon as there is a client and none waits, and from then on always. Thread-safe.
+    """Becomes ready as soon as there is a client and no client waits, and then stays ready. Thread-safe.
 
-    A failure later on, of the broker for example, must not take all clients out of service.
+    A later failure, for example of the broker, must not take all clients out of service.
     """
 
     def __init__(self, clock: Clock, nobody: str) -> None:
@@ -38,7 +38,7 @@ class LatchedReadiness:
 
     @property
     def latched(self) -> bool:
-        """Whether it was ready once, so that further reports have no effect."""
+        """Whether the clients were ready once, so that further reports have no effect."""
         return self._latched
 
     def waits(self, client: Hashable, reason: str) -> None:
@@ -50,14 +50,14 @@ class LatchedReadiness:
         self._set(client, _Client("", float("-inf")))
 
     def gone(self, client: Hashable) -> None:
-        """Record that a client has ended; it no longer counts."""
+        """Record that a client has ended and no longer counts."""
         with self._lock:
             self._clients.pop(client, None)
             self._look()
 
     @contextmanager
     def held(self, client: Hashable, seconds: float) -> Iterator[None]:
-        """A block in which a client waits on purpose; it counts as ready if that takes longer than ``seconds``."""
+        """In this block, a client waits on purpose; it counts as ready if the block takes longer than ``seconds``."""
         with self._lock:
             waiting = self._clients.get(client)
             if waiting is not None:
@@ -71,7 +71,7 @@ class LatchedReadiness:
                     waiting.ready_at = float("inf")
 
     def reason(self) -> str:
-        """Return why it is not ready; empty once it was."""
+        """Return why the clients are not ready; an empty string once they were ready."""
         with self._lock:
             return self._look()
 

@@ -8,7 +8,7 @@ __all__ = ["is_loopback"]
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine (or pod) can reach the address. A name other than ``localhost`` is not trusted."""
+    """Return whether only this machine (or pod) can reach the address. No name except ``localhost`` is trusted."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

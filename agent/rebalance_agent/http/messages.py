@@ -1,4 +1,4 @@
-"""A request and its answer, both complete and in memory."""
+"""Defines a request and its answer, both complete and in memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from urllib.parse import unquote
 __all__ = ["CHUNK_BYTES", "Answer", "Application", "Request", "Response", "chunks"]
 
 CHUNK_BYTES = 1 << 18
-"""Bytes compressed or sent at a time, as many as a socket's buffer takes. Each step releases the interpreter's lock,
-and getting it back takes milliseconds while other threads compute, tens of them on a busy machine."""
+"""Number of bytes compressed or sent at a time, as many as fit into a socket's buffer. Each step releases the
+interpreter's lock. To acquire it again takes milliseconds while other threads compute, and tens of milliseconds on a
+busy machine."""
 
 Answer = tuple[str, str, bytes]
-"""Status line without the HTTP version (``200 OK``), content type, body."""
+"""Status line without the HTTP version (``200 OK``), content type and body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request. ``target`` is its path and query as sent, ``headers`` are by name in lower case.
+    """A request. ``target``: path and query as sent; ``headers``: name in lower case -> value.
 
     ``body`` is shorter than the header ``content-length`` if the client ended it early.
     """
@@ -30,18 +31,18 @@ class Request:
 
     @property
     def path(self) -> str:
-        """The path, decoded."""
+        """The decoded path."""
         return unquote(self.target.partition("?")[0])
 
     @property
     def query(self) -> str:
-        """The query string as sent; empty without one."""
+        """The query string as sent; empty if there is no query."""
         return self.target.partition("?")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An `Answer` with headers of its own. The body may be in pieces, which are never joined."""
+    """An `Answer` with additional headers. The body may be in pieces, which are never joined."""
 
     status: str
     content_type: str
@@ -54,7 +55,7 @@ Application = Callable[[Request], Response]
 
 
 def chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the pieces in chunks of `CHUNK_BYTES`; the last one may be smaller."""
+    """Yield the pieces in chunks of `CHUNK_BYTES`; the last chunk may be smaller."""
     waiting, size = [], 0
     for piece in pieces:
         waiting.append(piece)

@@ -1,4 +1,4 @@
-"""Values read from files that may be replaced while the process runs, as Kubernetes replaces mounted secrets."""
+"""Reads values from files that may be replaced while the process runs, as when Kubernetes replaces mounted secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.clock import Clock
 __all__ = ["LOOK_AGAIN_S", "Reloaded"]
 
 LOOK_AGAIN_S = 1.0
-"""Seconds between two checks of the files: a look takes microseconds, and hundreds of connections may arrive at a
+"""Seconds between two checks of the files: a check takes microseconds, but hundreds of connections may arrive at a
 time."""
 
 _T = TypeVar("_T")
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 class Reloaded(Generic[_T]):
-    """The value that ``load`` creates from the files ``paths``; reloaded when one of them is replaced or changed.
+    """The value that ``load`` creates from the files ``paths``; reloaded when a file is replaced or changed.
 
     Thread-safe. If a later ``load`` fails, the former value stays in use and the error is logged once for that
     change: a half-written file must not close a port.
@@ -57,7 +57,7 @@ class Reloaded(Generic[_T]):
         try:
             self._value = self._load()
             _log.info("reloaded: %s", ", ".join(self._paths))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a file, the former value still works
+        except Exception as error:  # noqa: BLE001 - whatever the error in a file is, the former value still works
             _log.warning("not reloaded, the previous contents stay in use: %s", error)
 
     def _look(self) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""A bounded HTTP server around an application: connections of its own, HTTP parsed by h11."""
+"""Runs a bounded HTTP server for an application, with its own handling of connections; h11 parses HTTP."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ BACKLOG_MAX = 128
 """Maximum number of connections that the kernel holds until they are accepted, which takes a moment."""
 
 SEND_BUFFER_BYTES = 256 * 1024
-"""Bytes of an answer that the kernel buffers before the client reads them. Its default is megabytes per connection,
-which count as the container's memory."""
+"""Bytes of an answer that the kernel buffers before the client reads them. The kernel's default is megabytes per
+connection, which count as the container's memory."""
 
 STOP_SECONDS = 2.0
-"""Longest wait at stop for answers that are being sent."""
+"""Longest wait for answers that are being sent at stop, in seconds."""
 
 
 class HttpServer:
-    """Serves ``app`` on ``host``:``port`` (0: any free one) in threads of its own, over TLS where ``tls`` is given."""
+    """Serves ``app`` on ``host``:``port`` (0: any free port) in separate threads, over TLS if ``tls`` is given."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class HttpServer:
         return self._port
 
     def start(self) -> None:
-        """Listen, and serve in the background: connections are accepted from now on.
+        """Listen, and serve in the background: from now on, connections are accepted.
 
         Raises:
-            ListenError: the address is in use, not this machine's, or not allowed.
+            ListenError: the address is in use, does not belong to this machine, or is not allowed.
         """
         try:
             listener = _listen(*self._address)
@@ -91,10 +91,10 @@ class HttpServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; ``::`` takes IPv4 as well.
+    """Return a listening socket; ``::`` also accepts IPv4.
 
     Raises:
-        OSError: the address is not this machine's, or is in use.
+        OSError: the address does not belong to this machine, or is in use.
     """
     addresses = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, _, _, _, address = addresses[0]

@@ -1,4 +1,4 @@
-"""TLS contexts of our own listeners: a certificate with its key, and for mutual TLS the clients' authority."""
+"""Creates TLS contexts of the agent's listeners, from a certificate, its key, and for mutual TLS a client CA."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rebalance_agent.regular_files import regular_file, same_file
 __all__ = ["EXPIRES_SOON_DAYS", "ServerTls", "TlsFiles"]
 
 EXPIRES_SOON_DAYS = 14
-"""A certificate that expires within this many days is logged as a warning: issuers renew earlier."""
+"""A warning is logged if a certificate expires within this number of days: issuers renew earlier."""
 
 _DAY_S = 86_400
 _EXPIRED, _NOT_YET_VALID = 10, 9
 """X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL."""
 
 _FLIGHTS_MAX = 10
-"""Maximum number of rounds of a handshake in memory: TLS 1.3 needs two, TLS 1.2 three."""
+"""Maximum number of rounds of a handshake in memory: TLS 1.3 needs two rounds, TLS 1.2 needs three."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 class TlsFiles:
     """The PEM files of one listener.
 
-    ``client_ca_file`` signs the clients' certificates; empty: clients need none. The settings' names in
-    errors begin with ``prefix``.
+    ``client_ca_file``: the authority that signs the clients' certificates; empty: clients need no certificate. The
+    names of settings in errors begin with ``prefix``.
     """
 
     cert_file: str
@@ -47,7 +47,7 @@ class TlsFiles:
         """Refuse a certificate without its key, and a key without its certificate.
 
         Raises:
-            InvalidInputError: naming the setting that is missing.
+            InvalidInputError: a setting is missing; names this setting.
         """
         for name in ("cert_file", "key_file"):
             if not getattr(self, name):
@@ -114,7 +114,7 @@ class ServerTls:
 
     @property
     def mutual(self) -> bool:
-        """Whether clients must show a certificate."""
+        """Whether clients must present a certificate."""
         return bool(self._files.client_ca_file)
 
     def context(self) -> ssl.SSLContext:
@@ -144,7 +144,7 @@ def _opened(field: str, path: str) -> Iterator[BinaryIO]:
 
 
 def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
-    """Return the problem of a certificate's dates, for a client that trusts it; empty if there is none."""
+    """Return the problem of a certificate's dates, for a client that trusts it; empty if there is no problem."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted
@@ -162,7 +162,7 @@ def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
 
 
 def _shown_to(client: ssl.SSLContext, server: ssl.SSLContext) -> dict[str, object]:
-    """Return the server's certificate, read by a handshake in memory: ``ssl`` has no other way to read one."""
+    """Return the server's certificate from a handshake in memory: ``ssl`` has no other way to read a certificate."""
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     near = client.wrap_bio(to_client, to_server)
     far = server.wrap_bio(to_server, to_client, server_side=True)

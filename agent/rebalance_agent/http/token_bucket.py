@@ -1,4 +1,4 @@
-"""A rate limit (token bucket): a number of events per second, with bursts."""
+"""Limits a rate with a token bucket: a number of events per second, with bursts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TokenBucket:
         self._tokens, self._at = float(burst), clock.monotonic()
 
     def take(self, number: int) -> float:
-        """Take ``number`` tokens and return 0; or take none and return the seconds until there will be enough."""
+        """Take ``number`` tokens and return 0, or take none and return the seconds until there are enough tokens."""
         with self._lock:
             now = self._clock.monotonic()
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)

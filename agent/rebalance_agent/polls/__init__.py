@@ -10,5 +10,5 @@
 - ``record_size_limit``: reads ``max.message.bytes`` of the offsets topic.
 - ``member_events``, ``baseline_reader``: read the topics ``rebalance-events`` and ``rebalance-baselines``.
 
-Each module puts observations into the inbox and draws no conclusions. ``offsets_topic`` reads the records of groups.
+The modules put observations into the inbox and draw no conclusions. ``offsets_topic`` reads the records of groups.
 """

@@ -1,4 +1,4 @@
-"""Reads the topic ``rebalance-baselines``: each group's normal stalls, as the pipeline computes them."""
+"""Reads the topic ``rebalance-baselines``, with each group's normal stalls, which the pipeline computes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ BASELINES_PART = "baselines"
 """The part's name in readiness."""
 
 BASELINES_MAX = 20_000
-"""Maximum groups whose baselines are kept, 4 kB each: more groups than one observer is designed for."""
+"""Maximum groups whose baselines (4 kB each) are kept: more groups than one observer is designed for."""
 
 BASELINE_AGE_MAX_MS = 35 * 86_400_000
-"""Age (ms) from which a baseline is ignored: five weeks."""
+"""Age (ms) above which a baseline is ignored: five weeks."""
 
 TOPIC_AGAIN_S = 60.0
 """Seconds between two checks of the topic's existence and partitions, which rarely change."""
@@ -121,7 +121,7 @@ class Baselines:
 class BaselinesReader:
     """Keeps ``baselines`` equal to this cluster's records in the topic, and empty if there is no topic.
 
-    Only one caller at a time is allowed. Its Kafka client exists only if the topic does.
+    Only one caller at a time is allowed. The reader's Kafka client exists only if the topic exists.
     """
 
     def __init__(self, context: CollectorContext, topic: str, cluster_id: str, baselines: Baselines) -> None:

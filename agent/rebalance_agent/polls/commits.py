@@ -2,8 +2,8 @@
 
 Commits are in doubt because of transactions. The tail also reads offsets that were committed in a transaction that is
 still open or was aborted, and clients cannot distinguish such records. But most commits can be shown to be outside
-transactions: every transaction before the last stable offset has ended, and its end is a marker, which clients see as a
-gap between offsets. So a commit before the last stable offset was made without a transaction if no gap lies between the
+transactions: every transaction before the last stable offset has ended with a marker, which clients see as a gap
+between offsets. So a commit before the last stable offset was made without a transaction if no gap lies between the
 commit and an end offset that was requested later. For all other commits, OffsetFetch requests the committed offset.
 """
 
@@ -39,7 +39,7 @@ class _Commit(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
-    """A group's commits of its ``followed`` partitions.
+    """A group's commits for its ``followed`` partitions.
 
     ``committed``: offsets that are certain. ``unjudged``: the newest commits since the last
     `CommittedOffsets.to_judge`; ``judging``: the commits that this call selected.
@@ -122,7 +122,7 @@ class CommittedOffsets:
             return frozenset(commit.partition for group in self._groups.values() for commit in group.judging.values())
 
     def wait_read(self, ends: Mapping[int, int], timeout: float) -> bool:
-        """Wait at most ``timeout`` seconds until the tail has read up to ``ends``; return whether it has."""
+        """Wait at most ``timeout`` seconds until the tail has read up to ``ends``; return whether it has done so."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: all(self._next.get(partition, 0) >= end for partition, end in ends.items()), timeout
@@ -148,7 +148,7 @@ class CommittedOffsets:
             return names
 
     def fetched(self, name: str, offsets: Mapping[Partition, int]) -> None:
-        """Set the group's committed offsets, as its coordinator returned them."""
+        """Set the group's committed offsets to those that its coordinator returned."""
         with self._changed:
             group = self._groups.get(name)
             if group is not None:
@@ -162,7 +162,7 @@ class CommittedOffsets:
             return dict(group.committed) if group else {}
 
     def is_certain(self, name: str) -> bool:
-        """Whether the group's committed offsets are certain, with no commit that is in doubt or not yet judged."""
+        """Return whether the group's committed offsets are certain: no commit is in doubt or not yet judged."""
         with self._changed:
             group = self._groups.get(name)
             return group is not None and name not in self._doubtful and not (group.unjudged or group.judging)
@@ -177,7 +177,7 @@ class CommittedOffsets:
                 del group.judging[partition]
 
     def _plain(self, commit: _Commit, ends: Mapping[int, int]) -> bool:
-        """Whether no transaction's marker lies between the commit and the end."""
+        """Return whether no transaction's marker lies between the commit and the end."""
         partition = commit.partition
         read = self._next.get(partition, 0) >= ends.get(partition, inf)
         return read and self._gaps.get(partition, 0) <= commit.offset

@@ -1,7 +1,7 @@
 """Describes consumer, share and streams groups with epochs: the source of generations if the log cannot be read.
 
-librdkafka lacks most of these requests, so kafka-python sends them if it is installed and can log in. If it cannot log
-in, or a broker refuses, consumer groups are described without epochs (`describe_groups`).
+librdkafka lacks most of these requests, so kafka-python sends them if it is installed and can log in. If kafka-python
+cannot log in, or a broker refuses, consumer groups are described without epochs (`describe_groups`).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ MOVING = (GroupState.NOT_READY, GroupState.ASSIGNING, GroupState.RECONCILING)
 """The states of groups whose members reconcile."""
 
 MOVING_MAX = 100
-"""Maximum groups that one call of `EpochPoll.again` describes, in turn: it is called several times a second."""
+"""Maximum groups that one call of `EpochPoll.again` describes, in turn: it runs several times a second."""
 
 RETRY_MAX_S = 60.0
 """Maximum seconds between two attempts after failures."""
 
 REASONS_MAX = 20
-"""Maximum reasons that are logged, since some contain text from a broker."""
+"""Maximum number of reasons to log, since some reasons contain text from a broker."""
 
 _TEXT = "groups of the newer protocols are described without epochs: {}"
 
@@ -47,7 +47,7 @@ class Describer(Protocol):
     """Lists and describes groups; see `EpochDescriber`."""
 
     def list_groups(self, states: Collection[GroupState] = ()) -> EpochListing:
-        """List groups in any of ``states``; empty: all."""
+        """List the groups in any of ``states``; if ``states`` is empty, list all groups."""
         ...
 
     def begin_round(self) -> None:
@@ -55,7 +55,7 @@ class Describer(Protocol):
         ...
 
     def describe(self, groups: Mapping[str, Place], *, repeated: bool = False) -> EpochDescriptions:
-        """Describe ``groups``; ``repeated``: as a part of the round."""
+        """Describe ``groups``; ``repeated``: whether this is a part of the round."""
         ...
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class Describer(Protocol):
 
 
 class EpochPoll:
-    """Describes all groups whose coordinator assigns at each `poll`, and those whose members reconcile at each `again`.
+    """At each `poll`, describes all groups whose coordinator assigns; at each `again`, those whose members reconcile.
 
     It puts a `GroupDescribed` for each group. It sends no requests while ``needed()`` is false. Its failures are logged
     and do not make the observer unready: another poll describes groups that are not described here (`handles`).
@@ -75,7 +75,8 @@ class EpochPoll:
     ) -> None:
         """``make`` is called when a description is needed and there is no describer.
 
-        It raises `InvalidInputError` if this cluster's login cannot be used; then this poll describes no groups.
+        If ``make`` raises `InvalidInputError`, because this cluster's login cannot be used, this poll describes no
+        groups.
         """
         self._context, self._make, self._needed = context, make, needed
         self._describer: Describer | None = None
@@ -94,7 +95,7 @@ class EpochPoll:
         return not self._failure and group in self._listed and group not in self._refused
 
     def undescribed(self) -> str:
-        """Return why some groups are described without epochs; empty if there are none. Call it from any thread."""
+        """Return why some groups are described without epochs; empty if there are no such groups. Thread-safe."""
         refused = self._refused
         if not (reason := self._unusable or self._failure) and refused:
             reason = f"{len(refused)} of them, for example {(first := min(refused))!r}: {refused[first]}"
@@ -109,7 +110,7 @@ class EpochPoll:
         self._call(self._ask_moving)
 
     def close(self) -> None:
-        """Close the connections, and forget what was listed."""
+        """Close the connections, and forget the listed groups."""
         with self._lock:
             if self._describer is not None:
                 self._describer.close()
@@ -209,7 +210,7 @@ class EpochPoll:
     ) -> None:
         """Describe ``groups``; ``new``: the groups that were not listed at ``absent_ms``.
 
-        ``begun``: the groups that are listed as moving now, and were not at ``idle_ms``.
+        ``begun``: the groups that are listed as moving now, but were not at ``idle_ms``.
         """
         if self._context.inbox.closed or not groups:
             return

@@ -19,7 +19,7 @@ BATCH_MAX = 100
 
 
 AGAIN_MAX = 20
-"""Maximum groups that one call of `DescribePoll.again` describes: it is called several times a second."""
+"""Maximum groups that one call of `DescribePoll.again` describes: it runs several times a second."""
 
 
 class DescribePoll:
@@ -60,7 +60,7 @@ class DescribePoll:
                 self._unsettled.update(dict.fromkeys(groups))
 
     def again(self) -> None:
-        """Describe again up to `AGAIN_MAX` of the groups that had not settled, in turn."""
+        """Describe again up to `AGAIN_MAX` groups that had not settled, in turn."""
         with self._lock:
             any_unsettled = bool(self._unsettled)
         if any_unsettled:
@@ -89,7 +89,8 @@ class DescribePoll:
         try:
             described = self._context.cluster.describe_groups(groups) if groups else []
         except AccessDeniedError:
-            # The cluster answered. A group may have a topic that must not be described; permissions are probed apart.
+            # The cluster answered. A group may have a topic that must not be described; permissions are probed
+            # separately.
             described = []
         with self._lock:
             for name in asked_groups:  # a deleted group has no description

@@ -27,7 +27,7 @@ ASK_AGAIN_S = 300.0
 
 
 class _Members(NamedTuple):
-    """The ``members`` of a view, the owners of partitions, and the topics that they subscribe to."""
+    """The ``members`` of a view, the owners of partitions, and the topics to which the members subscribe."""
 
     members: tuple[MemberLoad, ...]
     holders: Holders
@@ -114,7 +114,7 @@ class FollowedPartitions:
         try:
             answers = self.context.cluster.committed(asked)
         except ClusterError:
-            return  # its lag stays unknown; the poll itself reports other failures
+            return  # the lag stays unknown; the poll itself reports other failures
         self._found |= {group: frozenset(offsets) for group, offsets in answers.items()}
 
 

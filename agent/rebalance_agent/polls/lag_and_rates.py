@@ -50,10 +50,10 @@ _log = logging.getLogger(__name__)
 class LoadsPoll:
     """Measures followed groups: whole groups, ordered by name, up to `FOLLOWED_MAX` partitions.
 
-    It puts `LoadsSeen` for groups with members. ``lags``: group (with or without members) -> its lag at the last
-    measurement, if its committed offsets were certain then. This mapping is replaced, never changed, so any thread may
-    read it. ``follows``: which groups to follow. ``views``: all current groups. ``tailing``: whether `on_records` gets
-    every commit.
+    It puts `LoadsSeen` for groups with members. ``lags``: group (with or without members) -> lag at the last
+    measurement, if the group's committed offsets were certain then. This mapping is replaced, never changed, so any
+    thread may read it. ``follows``: selects the groups to follow. ``views``: all current groups. ``tailing``: whether
+    `on_records` gets every commit.
     """
 
     context: CollectorContext
@@ -91,7 +91,7 @@ class LoadsPoll:
         try:
             ends = self.context.cluster.ends(set().union(*followed.values()))
         except ClusterError:
-            self.lags = NO_LAGS  # an old lag would look like one that does not change
+            self.lags = NO_LAGS  # an old lag would look like a lag that does not change
             raise
         self._production.take(now, ends)
         self._ends.take(now, ends)
@@ -100,7 +100,7 @@ class LoadsPoll:
             self._update_commits(now)
             measured = followed.__contains__
         finally:
-            # A coordinator that does not answer must not affect the groups of others.
+            # A coordinator that does not answer must not affect the groups of other coordinators.
             loads = {group: self._loads(group, owned[group]) for group in followed if owned[group]}
             self.context.inbox.offer(LoadsSeen(self.context.clock.now_ms(), loads))
             self._progress = {group: self._progress.get(group) or GroupProgress() for group in followed}

@@ -1,7 +1,7 @@
-"""Queries when the last records that departed members read were appended, with ListOffsets and timestamps.
+"""Queries, with ListOffsets and timestamps, when the last records that departed members read were appended.
 
 No records are read: the first offset at or after a time shows whether a member, which read up to its committed offset,
-had read a record of that time. A few such queries bound the time.
+had read a record of that time. A few queries give bounds of the time.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class ReadTimesPoll:
 def last_reads(questions: Iterable[ReadQuestion], offsets_at: OffsetsAt, now_ms: int) -> dict[ReadQuestion, int | None]:
     """Return the earliest time (epoch ms) when the last record before each query's offset was appended.
 
-    The time is None if no record after ``after_ms`` shows it, if the partition cannot be queried, or if its newest
-    records are later than ``now_ms`` by more than `CLOCKS_MS` (then its producers' clocks are ahead). All ``questions``
-    must be about different partitions.
+    The time is None if no record after ``after_ms`` shows it, if the partition cannot be queried, or if the partition's
+    newest records are later than ``now_ms`` by more than `CLOCKS_MS` (then the producers' clocks are ahead). All
+    ``questions`` must be about different partitions.
 
     Raises:
         ClusterError: the cluster does not answer.

@@ -1,4 +1,4 @@
-"""Polls ListGroups, often for rebalancing groups and sometimes for all: it shows when classic rebalances start."""
+"""Polls ListGroups, often for rebalancing groups and less often for all, to see when classic rebalances start."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ KIND_HEADER = "kind"
 """Record header with the event's kind, so that readers need not parse events of other kinds."""
 
 EVENT_BYTES_MAX = 1 << 20
-"""Largest event (bytes): it names at most the member's own partitions, and brokers refuse larger records by default."""
+"""Largest event (bytes): an event names only the member's own partitions, and brokers refuse larger records by
+default."""
 
 MEMBERS_PART = "member_events"
 """The part's name in readiness."""
@@ -42,7 +43,7 @@ READ_MAX = 1_000
 """Records per read."""
 
 WAIT_S = 0.5
-"""Seconds that one read waits for a record, and the delay after which a stop or a rewind is noticed."""
+"""Seconds that one read waits for a record; a stop or a rewind is noticed after this delay."""
 
 ABSENT_WAIT_S = 0.5
 """Seconds between two checks for a topic that does not exist yet."""
@@ -62,9 +63,10 @@ class MemberEvents:
     def __init__(
         self, context: CollectorContext, topic: str, cluster_id: str, hidden: Callable[[], bool] = lambda: False
     ) -> None:
-        """Read ``topic``; events without a cluster id count as ``cluster_id``'s.
+        """Read ``topic``; events without a cluster id count as events of the cluster ``cluster_id``.
 
-        ``hidden``: whether the offsets topic cannot be read. Otherwise its records show everything that frames do.
+        ``hidden``: whether the offsets topic cannot be read. Otherwise, that topic's records show everything that
+        frames show.
         """
         self._hidden = hidden
         self._context = context
@@ -77,7 +79,7 @@ class MemberEvents:
         self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Store the partition counts of all topics, since this one may have grown. Called from any thread."""
+        """Store the partition counts of all topics, since this topic may have grown. Called from any thread."""
         self._partitions = partitions.get(self._topic, 0)
 
     def _denied(self, _reason: str) -> None:
@@ -130,7 +132,7 @@ class MemberEvents:
         reader.begin({number: max(starts[number], offset - PAST_RECORDS) for number, offset in offsets.items()})
 
     def take(self, message: TopicRecord, *, past: bool = False) -> None:
-        """Process one record of the topic; ``past``: it is only used for the member's workload."""
+        """Process one record of the topic; ``past``: use the record only for the member's workload."""
         if (kind := _kind(message)) is not None and kind not in _HEADERS:
             return
         try:

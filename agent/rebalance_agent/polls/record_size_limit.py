@@ -14,17 +14,17 @@ LIMIT_EVERY_S = 600.0
 """Seconds between two reads: the setting rarely changes."""
 
 SETTING = "max.message.bytes"
-"""The topic's setting with the largest record, in bytes."""
+"""The topic's setting for the largest record, in bytes."""
 
 
 _log = logging.getLogger(__name__)
 
 
 class RecordSizeLimit:
-    """Sets the meters' limit whenever it is called; does nothing without DescribeConfigs on the topic."""
+    """Sets the limit in the meters at each call; does nothing without DescribeConfigs on the topic."""
 
     def __init__(self, context: CollectorContext) -> None:
-        """Ask the cluster of ``context``."""
+        """``context`` has the cluster to query and the meters."""
         self._context = context
 
     def __call__(self) -> None:

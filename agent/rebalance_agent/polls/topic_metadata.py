@@ -34,7 +34,7 @@ class TopicsPoll:
         self.poll = Poll("topics", self._ask, context)
 
     def unknown(self, topics: Iterable[str], ids: Iterable[str] = ()) -> bool:
-        """Whether topics should be read again: one of these names or ids was not found at the last read."""
+        """Return whether topics should be read again: a name or an id was not found at the last read."""
         unknown_ids = frozenset(ids) - self._known_ids
         if unknown_ids:
             now, nameless_until = self._context.clock.monotonic(), self._nameless_until
@@ -49,7 +49,7 @@ class TopicsPoll:
         self._known = counts
         unknown_ids = self._unknown_ids
         ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
-        # A topic that was recreated under its name has another id, so for an unknown id all topics are requested.
+        # A topic that was recreated with the same name has another id, so all topics are requested for an unknown id.
         names = set(counts) if unknown_ids else counts.keys() - ids.keys()
         new_ids = self._context.cluster.topic_ids(names)
         self._ids = ids | new_ids
@@ -60,7 +60,7 @@ class TopicsPoll:
             listener(counts)
 
     def _answered(self, unknown_ids: frozenset[str], *, all_of_them: bool) -> None:
-        """Record which of ``unknown_ids`` no topic has, unless some topics' ids are missing (not ``all_of_them``)."""
+        """Record the ``unknown_ids`` that no topic has, unless some topics' ids are missing (not ``all_of_them``)."""
         if all_of_them:
             now = self._context.clock.monotonic()
             still = {topic_id: until for topic_id, until in self._nameless_until.items() if until > now}

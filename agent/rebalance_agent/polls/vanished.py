@@ -29,13 +29,14 @@ VANISHED_EVERY_S = 240.0
 """Seconds between two checks: such groups are rare, and have no members."""
 
 TIMES = 3
-"""Consecutive answers after which a group counts as gone: an isolated broker gives fewer such answers."""
+"""Number of consecutive answers after which a group counts as gone: an isolated broker gives fewer such answers."""
 
 ASKED_MAX = 100
-"""Maximum groups per check, about 0.1 s of the coordinators' time; the others follow in later checks."""
+"""Maximum groups per check, about 0.1 s of the coordinators' time; other groups follow in later checks."""
 
 DENIED_ROUNDS = 15
-"""Checks skipped if describing is denied: more than one request per hour would only fill the brokers' audit log."""
+"""Number of checks to skip if describing is denied: more than a request per hour would only fill the brokers' audit
+log."""
 
 _ASKED_OF = frozenset({GroupType.CLASSIC, GroupType.CONSUMER})
 
@@ -46,8 +47,8 @@ _log = logging.getLogger(__name__)
 class _Doubt:
     """A group that did not exist in ``times`` responses.
 
-    The last answer counts once all records before ``end`` (offset in ``partition``) were read and the group is still
-    unlisted.
+    The last answer counts when all records before ``end`` (offset in ``partition``) have been read and the group is
+    still unlisted.
     """
 
     first_seen_ms: int
@@ -58,7 +59,7 @@ class _Doubt:
 
 @dataclass(eq=False)
 class VanishedGroups:
-    """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups need no requests.
+    """Checks unlisted groups at each call; puts `GroupVanished`. Listed groups need no requests.
 
     ``views``: all current groups. ``reached``: partition -> the offset before which all records were observed.
     """

@@ -1,9 +1,9 @@
 """``python -m rebalance_agent.runtime.startup``: the startup probe of a sidecar in a pod. Always exits with 0.
 
 Kubernetes starts a pod's next containers when the probe succeeds, so that a consumer finds its sidecar listening. A
-failing probe would delay them and restart the sidecar. Since a pod must not wait for a sidecar that cannot listen, this
-probe exits with success when it gives up. It is an exec probe and imports little, since it runs in the pod's first
-second, on its CPU.
+failing probe would delay these containers and restart the sidecar. Since a pod must not wait for a sidecar that cannot
+listen, this probe exits with success when it gives up. This exec probe imports little, because it uses the pod's CPU in
+the pod's first second.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rebalance_agent.http.events_post import EVENTS_PORT
 __all__ = ["ADDRESS", "PATIENCE_S", "listens"]
 
 ADDRESS = ("127.0.0.1", EVENTS_PORT)
-"""The default address for a sidecar's events. A gateway already listens for its clients when it listens here."""
+"""The default address for a sidecar's events. A gateway that listens on it already listens for its clients."""
 
 PATIENCE_S = 10.0
-"""Longest wait in seconds. A start takes one or two; consumers also work without a sidecar, and keep their events."""
+"""Longest wait, in seconds. A start takes 1 to 2 s. Consumers also work without a sidecar, and keep their events."""
 
 PAUSE_S = 0.1
-"""Seconds between two attempts to connect, and longest wait for one."""
+"""Seconds between two attempts to connect, and longest wait for one attempt."""
 
 
 def listens(address: tuple[str, int] = ADDRESS, patience_s: float = PATIENCE_S, clock: Clock | None = None) -> bool:

@@ -1,9 +1,9 @@
-"""Helpers for tests: an embedded Kafka (public), a simulated coordinator, and synthetic histories.
+"""Contains helpers for tests: an embedded Kafka (public), a simulated coordinator, and synthetic histories.
 
 Only the demo and the command ``pipeline synthesize`` import this package; contracts in ``pyproject.toml`` check this.
 The package has no fakes of Kafka clients or brokers: a test that needs a broker gets a real broker.
 
-- ``kafka``: `EmbeddedKafka`; ``pytest_plugin``: its pytest fixture; ``errors``: `BrokerError`.
+- ``kafka``: defines `EmbeddedKafka`; ``pytest_plugin``: defines a pytest fixture for it; ``errors``: `BrokerError`.
 - ``simulation``: simulates the classic group coordinator and its members.
 - ``synthetic``: generates event histories of whole fleets.
 """

@@ -1,8 +1,8 @@
 """Pytest fixtures: ``pytest_plugins = ["rebalance_agent.testing.pytest_plugin"]`` in the top ``conftest.py``.
 
 ``kafka`` is one broker for the whole session, so each test needs its own topic and group names. A test that stops
-brokers or needs other settings uses `EmbeddedKafka` directly. If a test fails, the broker's log is kept and the summary
-has its path.
+brokers or needs other settings uses `EmbeddedKafka` directly. If a test fails, the broker's log is kept, and pytest's
+summary has the log's path.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEPT: pytest.StashKey[Path] = pytest.StashKey()
 
 @pytest.fixture(scope="session")
 def kafka(request: pytest.FixtureRequest) -> Iterator[EmbeddedKafka]:
-    """A broker shared by all tests of the session, started by the first test that uses it."""
+    """Yield a broker that all tests of the session share; the first test that uses the broker starts it."""
     with EmbeddedKafka() as cluster:
         yield cluster
         if request.session.testsfailed:
@@ -30,7 +30,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[EmbeddedKafka]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the path of the broker's log, if it was kept."""
+    """Print the path of the broker's log, if the log was kept."""
     kept = config.stash.get(_KEPT, None)
     if kept is not None:
         terminalreporter.write_line(f"embedded Kafka: the broker's log is kept in {kept}")

@@ -4,6 +4,6 @@ Every process derives the ids from the cluster, the group and the generation, so
 write one trace without coordination.
 
 - ``event_traces``: the entry point, which accepts any event.
-- ``group_spans``: builds the spans of a group's events; ``member_spans``: builds the spans of members' events.
-- ``span``: a span as a value, and the ids of traces and spans.
+- ``group_spans``: builds spans from a group's events; ``member_spans``: builds spans from members' events.
+- ``span``: defines a span as a value, and derives the ids of traces and spans.
 """

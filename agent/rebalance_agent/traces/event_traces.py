@@ -1,4 +1,4 @@
-"""Any event to spans: the entry of this package."""
+"""Converts any event to spans: the entry point of this package."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["EventTraces"]
 
 
 class EventTraces:
-    """Turns the events of one process into spans, in their order. Not thread-safe."""
+    """Converts the events of one process to spans, in order. Not thread-safe."""
 
     def __init__(self) -> None:
         """Start without events."""
         self._members = MemberSpans()
 
     def spans(self, event: Event) -> tuple[Span, ...]:
-        """Return the spans that are complete with ``event``; none for events that are part of no rebalance."""
+        """Return the spans that ``event`` completes; none if the event does not belong to a rebalance."""
         if isinstance(event, GenerationEvent):
             return generation_spans(event)
         if isinstance(event, MemberEvent):

@@ -1,4 +1,4 @@
-"""Spans of a group's own events: its generations, aborted rebalances and rollouts."""
+"""Builds spans from a group's own events: generations, aborted rebalances and rollouts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rebalance_agent.traces.span import ROOT, Attributes, Link, Span, group_attr
 __all__ = ["LINKS_MAX", "MEMBER_SPANS_MAX", "RETURN", "aborted_spans", "generation_spans", "rollout_spans"]
 
 MEMBER_SPANS_MAX = 100
-"""Members of one generation that get a span, those that stopped last: a view of a trace shows no more."""
+"""Maximum number of members of a generation that get a span, longest stop first: a view of a trace shows no more."""
 
 LINKS_MAX = 128
-"""Links of one span: OpenTelemetry's default limit."""
+"""Maximum number of links of one span, OpenTelemetry's default limit."""
 
 RETURN = "static member returned"
 """Name of the span of a static member that came back and got its partitions, without a rebalance."""
@@ -26,10 +26,10 @@ _EPOCH_PHASES = ("target assignment", "reconcile")
 
 
 def generation_spans(event: GenerationEvent) -> tuple[Span, ...]:
-    """Return the root of the generation's trace, its phases, and when its members stopped, where that is known.
+    """Return the root span of the generation's trace, and the known spans of its phases and of its members' stops.
 
-    A static member that returned within the generation is a child of the root, since no rebalance took place. Returns
-    nothing for a revision: spans are sent once, when the episode is settled.
+    The return of a static member within the generation is a child of the root, since no rebalance took place. A
+    revision has no spans: spans are sent once, when the episode is settled.
     """
     if event.revision or event.part:
         return ()
@@ -47,7 +47,7 @@ def generation_spans(event: GenerationEvent) -> tuple[Span, ...]:
 
 
 def aborted_spans(event: AbortedEvent) -> tuple[Span, ...]:
-    """Return the root of a generation that never completed, as a failed span; its start is unknown."""
+    """Return the root span of a generation that never completed, marked as failed; the start is unknown."""
     if event.revision:
         return ()
     trace = trace_id(event.cluster_id, event.group, event.generation)
@@ -62,9 +62,9 @@ def aborted_spans(event: AbortedEvent) -> tuple[Span, ...]:
 
 
 def rollout_spans(event: RolloutEvent) -> tuple[Span, ...]:
-    """Return a trace of one span for a rollout that has ended, with links to its rebalances; of many, to the last ones.
+    """Return a trace of one span for a rollout that has ended, with links to the last `LINKS_MAX` rebalances at most.
 
-    There are links to numbers that the group skipped between the first and the last generation, too: they lead nowhere.
+    Generations that the group skipped between the first and the last one also have links, which lead to no span.
     """
     if not event.closed:
         return ()
@@ -128,7 +128,7 @@ def _facts(event: GenerationEvent) -> Attributes:
 
 
 def _followed(event: GenerationEvent) -> tuple[Link, ...]:
-    """Return the link of a follow-up to the first generation of its episode."""
+    """Return a follow-up's link to the first generation of its episode."""
     if event.generation == event.episode_generation:
         return ()
     first = trace_id(event.cluster_id, event.group, event.episode_generation)
@@ -136,7 +136,7 @@ def _followed(event: GenerationEvent) -> tuple[Link, ...]:
 
 
 def _expelled(event: GenerationEvent) -> str | None:
-    """Return why the rebalance failed for a member: it was the slowest, and was removed for that."""
+    """Return why the rebalance failed for the slowest member, if that member was removed; otherwise None."""
     slowest = event.slowest_member_id
     if slowest is None or any(member.member_id == slowest for member in event.members):
         return None

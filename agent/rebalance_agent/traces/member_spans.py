@@ -1,4 +1,4 @@
-"""Spans of members, assembled from their events: a member learns the new generation only while it rebalances."""
+"""Assembles spans from members' events: a member learns the new generation only during the rebalance."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rebalance_agent.traces.span import ROOT, Attributes, Span, group_attributes
 __all__ = ["MEMBERS_MAX", "STEPS_MAX", "MemberSpans", "assign_spans"]
 
 MEMBERS_MAX = 10_000
-"""The most members whose events wait for a generation; beyond that, the one that has waited longest is forgotten."""
+"""Maximum number of members whose events wait for a generation; beyond it, the oldest member's events are dropped."""
 
 STEPS_MAX = 32
-"""The most steps of one member that wait; the newest are kept. A rebalance has one or two revoked callbacks, with at
-most four steps each."""
+"""Maximum number of waiting steps of one member; the newest are kept. A rebalance has one or two revoked callbacks,
+with at most four steps each."""
 
 SECONDS_MAX = 10**8
-"""Longest duration that is used, three years: members may report any number."""
+"""Longest duration to accept, in seconds (three years): members may report any number."""
 
 
 class _Step(NamedTuple):
-    """A part of a member's rebalance; ``event``: the id of the event that has it."""
+    """A part of a member's rebalance; ``event``: the id of the event that reported the part."""
 
     name: str
     start_ms: int
@@ -37,7 +37,7 @@ class _Step(NamedTuple):
 class MemberSpans:
     """Holds the steps of members until their generation is known. Not thread-safe.
 
-    A revoked callback may run in the generation before; the next ``assigned`` event of its member has the new one.
+    A revoked callback may run in the previous generation; the member's next ``assigned`` event has the new generation.
     ``lost`` and ``left`` belong to the generation after the member's last one, which its departure causes.
     """
 
@@ -46,10 +46,10 @@ class MemberSpans:
         self._waiting: OrderedDict[tuple[str, str, str], tuple[_Step, ...]] = OrderedDict()
 
     def spans(self, event: MemberEvent) -> tuple[Span, ...]:
-        """Return the spans that an event completes: of the member, and its parts as children of that.
+        """Return the spans that an event completes: the member's span, and the parts of its rebalance as children.
 
-        Returns none for an event that only explains an earlier one, while the generation is awaited, and if the client
-        does not know it.
+        There are none for an event that only explains an earlier one, while the generation is awaited, or if the client
+        does not know the generation.
         """
         if event.revision:
             return ()
@@ -68,7 +68,7 @@ class MemberSpans:
 
 
 def assign_spans(event: AssignEvent) -> tuple[Span, ...]:
-    """Return the span of the leader's assignor; none if its client does not know the generation."""
+    """Return the span of the leader's assignor; none if the leader's client does not know the generation."""
     if event.revision or event.generation < 0:
         return ()
     trace = trace_id(event.cluster_id, event.group, event.generation)
@@ -127,7 +127,7 @@ def _member_spans(event: MemberEvent, generation: int, steps: tuple[_Step, ...])
 
 
 def _steps(event: MemberEvent) -> Iterator[_Step]:
-    """Yield the parts that one event shows, in the order of time: what the member waited for, and the callback."""
+    """Yield the parts that one event reports, in order of time: the member's waits, and the callback."""
     at_ms = event.started_ms
     sync_ms = at_ms - _ms(event.sync_seconds)
     if event.join_seconds is not None:

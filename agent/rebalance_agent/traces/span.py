@@ -1,7 +1,7 @@
-"""A span as a value, and the ids of traces and spans.
+"""Defines a span as a value, and derives the ids of traces and spans.
 
-Attributes follow OpenTelemetry's semantic conventions for messaging (1.43: ``messaging.*``, ``k8s.*``) where these have
-a name; all others begin with ``kafka.``.
+Attributes have the names of OpenTelemetry's semantic conventions for messaging (1.43: ``messaging.*``, ``k8s.*``) if
+there are such names; the names of all other attributes begin with ``kafka.``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SPAN_ID_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference to a span of another trace, by ids as in `Span`."""
+    """A reference to a span of another trace; the ids are those of that `Span`."""
 
     trace_id: str
     span_id: str
@@ -47,7 +47,7 @@ class Link:
 class Span:
     """One span. Times are epoch milliseconds; ``trace_id`` has 32 hexadecimal digits, span ids have 16.
 
-    ``parent_id``: None for the root of a trace. ``error``: why the operation failed; None if it did not.
+    ``parent_id``: None for the root of a trace. ``error``: why the operation failed; None if it succeeded.
     """
 
     trace_id: str
@@ -62,25 +62,25 @@ class Span:
 
 
 def representable(start_ms: int, end_ms: int) -> bool:
-    """Whether times are in order and fit into OTLP; members may report invalid times."""
+    """Return whether the times are in order and fit into OTLP; members may report invalid times."""
     return 0 <= start_ms <= end_ms <= TIME_MS_MAX
 
 
 def trace_id(cluster_id: str, group: str, generation: int) -> str:
-    """Return the id of the trace of one generation, or group epoch.
+    """Return the trace id of one generation or group epoch.
 
-    A group that was deleted and created again repeats its generations, and so these ids: the traces differ in time.
+    A group that was deleted and created again repeats its generations, and therefore also these ids; the times differ.
     """
     return digest("trace", cluster_id, group, generation)
 
 
 def span_id(trace: str, name: str, *parts: str | int) -> str:
-    """Return the id of the span ``name`` of a trace; ``parts`` distinguish spans of one name."""
+    """Return the id of the span ``name`` in ``trace``; ``parts`` distinguish spans with the same name."""
     return digest(trace, name, *parts)[:_SPAN_ID_DIGITS]
 
 
 def group_attributes(cluster_id: str, group: str, generation: int, where: Workload | None = None) -> Attributes:
-    """Return the attributes that all spans of a generation have; ``where``: that of a member."""
+    """Return the attributes that all spans of a generation have; ``where``: the workload of a member."""
     place = {
         "k8s.pod.name": where.pod,
         "k8s.node.name": where.node,

@@ -1,4 +1,4 @@
-"""Text and pictures for people: the agent's pages, and what `watch`, `explain` and the report share with these pages.
+"""Writes text and pictures for users: the agent's pages, and the parts that `watch`, `explain` and the report share.
 
 - ``words``: writes durations, times, counts and names as text, for HTML and for terminals; ``terminal``: determines
   what may be written to a stream.

@@ -1,4 +1,4 @@
-"""Decides whether colours, and lines that replace earlier ones, may be written to a stream."""
+"""Decides whether colours, and lines that replace earlier lines, may be written to a stream."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["has_colors", "is_live"]
 
 
 def is_live(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether ``stream`` is a terminal that understands control sequences; one with ``TERM=dumb`` does not."""
+    """Return whether ``stream`` is a terminal that understands control sequences, which ``TERM=dumb`` denies."""
     return stream.isatty() and environment.get("TERM") != "dumb"
 
 
 def has_colors(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether to write colours: on a live terminal, unless ``NO_COLOR`` is set and not empty (no-color.org).
+    """Return whether to write colours: on a live terminal, unless ``NO_COLOR`` is set and not empty (no-color.org).
 
-    ``FORCE_COLOR`` (force-color.org) stands for a live terminal.
+    With ``FORCE_COLOR`` (force-color.org), any stream counts as a live terminal.
     """
     return not environment.get("NO_COLOR") and bool(environment.get("FORCE_COLOR") or is_live(stream, environment))

@@ -1,4 +1,4 @@
-"""Durations, moments, counts and names as text, for pages, reports and terminals alike. Pure.
+"""Writes durations, moments, counts and names as text, for pages, reports and terminals. Pure.
 
 Text from outside must pass `escaped` before it is put into HTML or SVG, and `printable` before it is written to a
 terminal. There are two formats for durations and for unknown values on purpose: in a report's columns and axes, values
@@ -53,10 +53,10 @@ __all__ = [
 ]
 
 UNKNOWN = "-"
-"""An unknown value in a sentence or on a terminal."""
+"""Text for an unknown value in a sentence or on a terminal."""
 
 DASH = "\u2013"
-"""En dash: an unknown value in HTML and SVG."""
+"""En dash: text for an unknown value in HTML and SVG."""
 
 TIMES = "\u00d7"
 """Multiplication sign."""
@@ -65,13 +65,13 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """Short names, Monday first, as `datetime.weekday` counts."""
 
 NAME_CHARACTERS_MAX = 120
-"""Maximum characters shown of a name; a name in Kafka may have 32,767."""
+"""Maximum characters of a name to show; a name in Kafka may have 32,767 characters."""
 
 LISTED_MAX = 8
 """Maximum names in a list within a sentence."""
 
 LINE_CHARACTERS = 100
-"""Width of wrapped text, in characters: fits on any usual terminal."""
+"""Width of wrapped text, in characters, which fits on any usual terminal."""
 
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -107,7 +107,7 @@ _KEPT = "\0"
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Wrap ``text`` into lines of `LINE_CHARACTERS`; words, which people copy, and numbers with units stay whole."""
+    """Wrap ``text`` into lines of `LINE_CHARACTERS`; words, which users copy, and numbers with units stay whole."""
     lines = textwrap.fill(
         _IN_AMOUNT.sub(lambda spaces: spaces[0].replace(" ", _KEPT), text),
         LINE_CHARACTERS,
@@ -120,17 +120,17 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """``1 member``, ``2 members``."""
+    """Return ``1 member`` or ``2 members``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def unowned(partitions: int) -> str:
-    """``1 partition has no owner``, ``2 partitions have no owner``."""
+    """Return ``1 partition has no owner`` or ``2 partitions have no owner``."""
     return f"{plural(partitions, 'partition')} {'has' if partitions == 1 else 'have'} no owner"
 
 
 def listed(names: Sequence[str], names_max: int = LISTED_MAX) -> str:
-    """``a, b and c``; of more than ``names_max`` the first ones and the number of the rest."""
+    """Return ``a, b and c``; if there are more than ``names_max``, the first names and the number of the others."""
     if len(names) > names_max:
         return f"{', '.join(names[: names_max - 1])} and {len(names) - names_max + 1} more"
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
@@ -142,12 +142,12 @@ def count(value: float | None) -> str:
 
 
 def share(part: float, whole: float) -> float:
-    """``part / whole``; 0 if ``whole`` is 0."""
+    """Return ``part / whole``; 0 if ``whole`` is 0."""
     return part / whole if whole else 0.0
 
 
 def percent(part: float | None, digits: int = 1) -> str:
-    """Return a share of 1 as a percentage, or `DASH`; with more ``digits`` where it would otherwise round to 100 %."""
+    """Return a share of 1 as a percentage, or `DASH`; it has more ``digits`` if it would otherwise round to 100 %."""
     if part is None:
         return DASH
     value = part * 100
@@ -169,7 +169,7 @@ def duration(seconds: float) -> str:
 
 
 def rounded_duration(seconds: float | None, unit_of: float | None = None) -> str:
-    """A duration in one unit, for columns and axes: ``850 ms``, ``4.2 s``, ``12 min``, ``3.1 h``, ``5.0 d``; or `DASH`.
+    """Return a duration in one unit, for columns and axes: ``850 ms``, ``4.2 s``, ``12 min``, ``5.0 d``; or `DASH`.
 
     ``unit_of``: a duration in seconds whose unit is used, so that all values of an axis have the same unit.
     """
@@ -189,33 +189,33 @@ def _with_unit(value: float, unit: str) -> str:
 
 
 def ago(now_ms: int, then_ms: int) -> str:
-    """``3 min 5 s ago``; a moment after ``now_ms`` (clocks differ) is ``0 s ago``."""
+    """Return ``3 min 5 s ago``; a moment after ``now_ms`` (clocks differ) is ``0 s ago``."""
     seconds = max(0, now_ms - then_ms) / 1000
     return f"{duration(round(seconds)) if seconds >= 1 else '0 s'} ago".replace(".0 s", " s")
 
 
 def moment(at_ms: int) -> str:
-    """``2026-11-21 14:02:11.352 UTC``; milliseconds since the epoch if no calendar date has that value."""
+    """Return ``2026-11-21 14:02:11.352 UTC``; milliseconds since the epoch if no calendar date has that value."""
     return _formatted(at_ms, f"%Y-%m-%d %H:%M:%S.{at_ms % 1000:03} UTC")
 
 
 def moment_to_second(at_ms: int) -> str:
-    """``2026-11-21 14:02:11 UTC``; milliseconds since the epoch if no calendar date has that value."""
+    """Return ``2026-11-21 14:02:11 UTC``; milliseconds since the epoch if no calendar date has that value."""
     return _formatted(at_ms, "%Y-%m-%d %H:%M:%S UTC")
 
 
 def time_of_day(at_ms: int) -> str:
-    """``14:02:11``, UTC; milliseconds since the epoch if no calendar date has that value."""
+    """Return ``14:02:11``, in UTC; milliseconds since the epoch if no calendar date has that value."""
     return _formatted(at_ms, "%H:%M:%S")
 
 
 def minute(at: dt.datetime) -> str:
-    """``2026-11-21 14:02``, in the time zone of ``at``."""
+    """Return ``2026-11-21 14:02``, in the time zone of ``at``."""
     return f"{at:%Y-%m-%d %H:%M}"
 
 
 def day(at: dt.datetime) -> str:
-    """``21 Nov``, for axes."""
+    """Return ``21 Nov``, for axes."""
     return f"{at.day} {at:%b}"
 
 
@@ -227,26 +227,26 @@ def _formatted(at_ms: int, form: str) -> str:
 
 
 def stall_text(stall: Stall | None) -> str:
-    """``6.2 s`` if exact; bounds as ``0.2 s - 6.2 s``, ``up to 6.2 s`` or ``0.2 s or more``; or `UNKNOWN`."""
+    """Return ``6.2 s`` if exact; bounds as ``0.2 s - 6.2 s``, ``up to 6.2 s`` or ``0.2 s or more``; or `UNKNOWN`."""
     return UNKNOWN if stall is None else bounds_text(stall.lower_seconds, stall.seconds)
 
 
 def partition_seconds_text(stall: Stall | None) -> str:
-    """The same for stalled partition-seconds, summed over partitions: ``8.0``, ``8.0 - 12.5``, ``8.0 or more``."""
+    """Return stalled partition-seconds, summed over partitions: ``8.0``, ``8.0 - 12.5`` or ``8.0 or more``."""
     if stall is None:
         return UNKNOWN
     return bounds_text(stall.partition_seconds, stall.upper_partition_seconds, "{:.1f}".format)
 
 
 def span(lower_seconds: float | None, upper_seconds: float) -> str:
-    """``0.2 s - 6.2 s``: a duration between two bounds, as `bounds_text`; without a lower one the upper one."""
+    """Return ``0.2 s - 6.2 s``: a duration between bounds (see `bounds_text`), or the upper bound alone."""
     return duration(upper_seconds) if lower_seconds is None else bounds_text(lower_seconds, upper_seconds)
 
 
 def bounds_text(lower: float, upper: float | None, text: Callable[[float], str] = duration) -> str:
-    """Format both bounds with ``text``: only one if both look the same; `UNKNOWN` if without an upper bound, from 0 on.
+    """Format both bounds with ``text``, equal texts once; `UNKNOWN` if the lower bound is 0 and the upper is None.
 
-    A single number is never shown for a mere bound.
+    A bound alone is never shown as a single number.
     """
     lower_text, zero = text(lower), text(0)
     if upper is None:
@@ -258,12 +258,12 @@ def bounds_text(lower: float, upper: float | None, text: Callable[[float], str] 
 
 
 def in_words(bounds: str) -> str:
-    """``bounds`` of `bounds_text` for a sentence: ``0.2 s to 6.2 s``."""
+    """Return the text ``bounds`` of `bounds_text` in the form for a sentence: ``0.2 s to 6.2 s``."""
     return bounds.replace(" - ", " to ")
 
 
 def stalled_partitions_text(running: RunningRebalance) -> str:
-    """The number of partitions that the running rebalance stalls: ``4 partitions are stalled``, ``up to 4 ...``."""
+    """Return how many partitions the running rebalance stalls: ``4 partitions are stalled``, ``up to 4 ...``."""
     stalled_min = running.stalled_partitions
     stalled_max = stalled_min + running.unsure_partitions
     if not stalled_max:
@@ -279,7 +279,7 @@ def one_host_text(spread: HostSpreadSummary) -> str:
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:
-    """``rows`` under ``headings`` as aligned text; the columns ``right`` (by index) are aligned to the right."""
+    """Return ``rows`` under ``headings`` as aligned text; the columns ``right`` (indexes) are aligned to the right."""
     lines = [headings, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(

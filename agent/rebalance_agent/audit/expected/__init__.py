@@ -1,7 +1,7 @@
 """Derives, from the records of ``__consumer_offsets``, the facts for which an event must exist.
 
-- ``record_feed`` passes records to the entries of their groups: ``classic_entries``, ``epoch_entries``. These return
-  the expected facts (``entries``), each with the state of its group (``audited_group``).
+- ``record_feed``: passes records to the entries of their groups. ``classic_entries``, ``epoch_entries``: return the
+  expected facts; ``entries``: defines such a fact, with the state of its group (``audited_group``).
 - ``compaction``: determines up to which offset a partition may have been compacted.
 
 This package does not read the published events.

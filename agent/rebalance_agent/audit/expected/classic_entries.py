@@ -1,4 +1,4 @@
-"""The expected facts of a classic group: one per record with a new generation, and its aborted generations."""
+"""Derives the expected facts of a classic group: one per record with a new generation, and aborted generations."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType
 __all__ = ["ClassicEntries"]
 
 ABORTED_MAX = 10
-"""Missing generations in a row that have an event each; more have one event together (`docs/events.md`)."""
+"""Maximum number of missing generations in a row that have an event each; more have one event (`docs/events.md`)."""
 
 ABORTED_MIN_MS = 10
-"""Shortest time (ms) of a generation. If more than `ABORTED_MAX` are missing and they would have been faster, the group
-was deleted and recreated."""
+"""Shortest time (ms) of a generation. If more than `ABORTED_MAX` generations are missing and would have been shorter,
+the group was deleted and recreated."""
 
 
 class ClassicEntries:
-    """A group from its creation or migration to its deletion; ``origin``: its last state as another type."""
+    """A group from its creation or migration to its deletion; ``origin``: the group's last state as another type."""
 
     group_type = GroupType.CLASSIC
 
@@ -33,7 +33,7 @@ class ClassicEntries:
 
     @property
     def number(self) -> int:
-        """The last generation; 0 before the first."""
+        """The last generation; 0 before the first record."""
         return self.last.number if self.last else 0
 
     @property
@@ -77,7 +77,7 @@ class ClassicEntries:
 
 
 def _begins(now: AuditedGroup) -> bool:
-    """Whether the record is certainly the group's first; with static members it may be a return within a generation."""
+    """Return whether the record is certainly the group's first; with static members, it may be a member's return."""
     return now.number <= 1 and all(member.instance_id is None for member in now.members)
 
 

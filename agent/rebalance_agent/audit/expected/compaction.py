@@ -1,8 +1,9 @@
-"""Finds the position up to which a partition may have been compacted; after it no record is missing.
+"""Finds the position up to which a partition may have been compacted; no record after this position is missing.
 
 Kafka's log cleaner keeps the last record of each key in the cleaned part of a log, at its offset. A missing offset was
-cleaned. The records after it may be in the cleaned part, too, with earlier records of their keys removed, up to the
-first record whose key occurred before: the cleaned part never has two records of one key.
+cleaned. The records after it may also be in the cleaned part, where earlier records with their keys were removed. The
+cleaned part ends before the first record whose key occurred before, because the cleaned part never has two records with
+the same key.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class CompactedRange:
         self._may_be_cleaned: set[int] = set()
 
     def gap(self, partition: int) -> None:
-        """Take a missing offset."""
+        """Process a missing offset."""
         self._may_be_cleaned.add(partition)
 
     def may_be_cleaned(self, partition: int) -> bool:

@@ -1,4 +1,4 @@
-"""The facts that follow from the records, each of which must have an event."""
+"""Defines the facts that follow from the records; each fact must have an event."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ExpectedFact", "LogRecord"]
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """One record of the offsets topic; ``timestamp_ms`` is by the coordinator's clock."""
+    """One record of the offsets topic; ``timestamp_ms`` is from the coordinator's clock."""
 
     position: RecordPosition
     timestamp_ms: int
@@ -26,8 +26,9 @@ class LogRecord:
 class ExpectedFact:
     """A fact that must have an event: a generation or reached epoch (``now``), an aborted generation, or a deletion.
 
-    ``before``: the generation before.
-    ``returned``: new ids of static members that returned within it. ``certain``: no record before it was missing.
+    ``before``: the previous generation.
+    ``returned``: new ids of static members that returned within the generation. ``certain``: whether no earlier record
+    was missing.
     ``unowned_ms``: in an epoch group, the longest time (ms) in which a partition had no owner; ``unowned_sum_ms``: the
     sum of these times over all partitions. ``count``: number of aborted generations.
     """
@@ -47,7 +48,7 @@ class ExpectedFact:
     count: int = 1
 
     def event_id(self, cluster_id: str) -> str:
-        """Return the id that its event must have."""
+        """Return the id that the fact's event must have."""
         fields = (self.kind, cluster_id, self.group, self.group_type, self.number, self.at_ms)
         return event_id(*fields, member_id=",".join(self.returned))
 

@@ -1,7 +1,7 @@
-"""The expected facts of a consumer, share or streams group: one per epoch that all members have reached.
+"""Derives the expected facts of a consumer, share or streams group: one per epoch that all members have reached.
 
 Sources: KIP-848, KIP-932, KIP-1071. An epoch is reached when it has a target assignment and every member is stable in
-it; a static member that left temporarily (negative epoch) is not waited for. A tombstone is never the last record of a
+this epoch, except static members that left temporarily (negative epoch). A tombstone is never the last record of a
 batch, so it leads to no fact before the next record.
 """
 
@@ -27,11 +27,11 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["EpochEntries"]
 
 SESSION_MS = 45_000
-"""Session timeout (ms) assumed where no record holds it: Kafka's default, which events assume, too."""
+"""Session timeout (ms) assumed if no record has it: Kafka's default, which events also assume."""
 
 
 class EpochEntries:
-    """A group from its creation or migration to its deletion; ``origin``: its last state as another type."""
+    """A group from its creation or migration to its deletion; ``origin``: the group's last state as another type."""
 
     def __init__(self, group: str, group_type: GroupType, origin: AuditedGroup | None = None) -> None:
         """Start without records."""
@@ -56,7 +56,7 @@ class EpochEntries:
 
     @property
     def number(self) -> int:
-        """The newest epoch; 0 before the first."""
+        """The newest epoch; 0 before the first epoch."""
         return self._epoch or 0
 
     @property
@@ -65,13 +65,13 @@ class EpochEntries:
         return self._epoch is not None
 
     def mark_uncertain(self) -> None:
-        """Process a gap: the members and the last reached epoch are uncertain from here on."""
+        """Process a gap, after which the members and the last reached epoch are uncertain."""
         self.certain, self.last = False, None
 
     def take(
         self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, position: RecordPosition
     ) -> Iterator[ExpectedFact]:
-        """Process one record (``fact`` None: a tombstone); yield the generation that it completes, if any."""
+        """Process one record (a tombstone if ``fact`` is None); yield the generation that it completes, if any."""
         self._put(kind, subject, fact, at_ms)
         if fact is None or self._epoch is None or self._behind or (self._members and self._target < self._epoch):
             return
@@ -175,13 +175,13 @@ class EpochEntries:
         )
 
     def _topics_of_tasks(self) -> dict[str, str]:
-        """Map each subtopology with a single topic to it; for several, the partition count of each is unknown."""
+        """Map each subtopology with a single topic to it; with several topics, each partition count is unknown."""
         sources = self._topology.sources if self._topology else {}
         return {key: topics[0] for key, topics in sources.items() if len(topics) == 1}
 
 
 def _held(current: CurrentAssignment | None) -> set[Partition]:
-    """Return what a member owns, including partitions that it has not revoked yet; nothing while it is away."""
+    """Return the partitions that a member owns, including those still to be revoked; none while the member is away."""
     if current is None or current.epoch < 0:
         return set()
     both = (current.assigned, current.revoking)

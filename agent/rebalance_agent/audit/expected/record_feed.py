@@ -21,22 +21,22 @@ _Entries = ClassicEntries | EpochEntries
 class RecordFeed:
     """The entries of all groups.
 
-    ``unread``: number of records that are malformed or of an unknown version. ``orphans``: groups and times (epoch ms)
-    of deletions whose earlier records are all missing.
+    ``unread``: number of records that are malformed or have an unknown version. ``orphans``: groups and times (epoch
+    ms) of deletions; all earlier records of these groups are missing.
     """
 
     def __init__(self, shows: Callable[[str], bool], cleaned: Callable[[int], bool]) -> None:
         """``shows`` selects groups; ``cleaned`` returns whether records may be missing in a partition.
 
-        A group that begins where none can be missing has all its records, since compaction keeps the last record of
-        each key.
+        A group whose first record is where no record can be missing has all its records, since compaction keeps the
+        last record of each key.
         """
         self.unread = 0
         self.orphans: set[tuple[str, int]] = set()
         self._shows = shows
         self._cleaned = cleaned
         self._entries: dict[str, _Entries] = {}
-        # The tombstones of groups' main records; a group may continue as another type in the same batch.
+        # Group -> tombstone of the group's main record; a group may continue as another type in the same batch.
         self._ends: dict[str, LogRecord] = {}
         self._partitions: dict[str, int] = {}
         self._groups_seen: dict[int, set[str]] = {}
@@ -46,7 +46,7 @@ class RecordFeed:
         return self._entries.get(group)
 
     def partition(self, group: str) -> int | None:
-        """Return the partition in which the group's records were read; None if there were none."""
+        """Return the partition in which the group's records were read; None if no record was read."""
         return self._partitions.get(group)
 
     def mark_uncertain(self, partition: int) -> None:
@@ -96,7 +96,7 @@ class RecordFeed:
             yield from entries.take(fact.value, at_ms, record.position)
 
     def _start_if_new(self, group: str, group_type: GroupType, record: LogRecord) -> Iterator[ExpectedFact]:
-        """Start new entries if the group is new, migrated to another type, or was deleted and recreated."""
+        """Start new entries if the group is new, has migrated to another type, or was deleted and recreated."""
         entries, end = self._entries.get(group), self._ends.get(group)
         if entries and end is None and entries.group_type is group_type:
             return

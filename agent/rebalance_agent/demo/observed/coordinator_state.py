@@ -1,7 +1,7 @@
 """Reads the coordinator's state of the groups without this package's decoders.
 
-Generation, protocol and members come from the offsets topic, printed by Kafka's own formatter; state, protocol and
-assignment come from DescribeGroups, decoded by librdkafka.
+Generation, protocol and members are from the offsets topic, which Kafka's own formatter prints. State, protocol and
+assignment are from DescribeGroups, which librdkafka decodes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ FORMATTER = "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
 ONE_OFFSETS_PARTITION = {"offsets.topic.num.partitions": "1"}
 """Broker properties: one partition of the offsets topic.
 
-Members commit all the time, so the tool would never end by itself; in one partition it can be limited by an end offset.
+Members commit all the time, so the tool would never end by itself. With a single partition, an end offset limits the
+tool.
 """
 
 SILENCE_MS = 20_000
-"""Milliseconds without a record after which the tool ends."""
+"""Time without a record, in milliseconds, after which the tool ends."""
 
 ADMIN_TIMEOUT_SECONDS = 10.0
 
@@ -66,7 +67,7 @@ def read_coordinator(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, C
 
 
 def read_formatter(text: str) -> dict[str, Logged]:
-    """Return each group's last value in the formatter's output, which is a sequence of JSON objects (not one per line).
+    """Return each group's last value in the formatter's output, a sequence of JSON objects over several lines each.
 
     Deleted groups are left out.
 

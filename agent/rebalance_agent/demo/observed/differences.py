@@ -1,6 +1,6 @@
-"""Compares what the agent reports with the coordinator's state and with the scenario. Pure.
+"""Compares the agent's reports with the coordinator's state and with the scenario. Pure.
 
-Every difference is one line of text; no lines mean no difference.
+Every difference is one line of text; without differences there are no lines.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = [
 ]
 
 SLOW_MARGIN_SECONDS = 1.0
-"""Seconds by which a slow consumer's stall may exceed its delay: a heartbeat, a join and a sync."""
+"""Seconds by which a slow consumer's stall may exceed the consumer's delay: a heartbeat, a join and a sync."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorView:
-    """The coordinator's data of a group: its log, as Kafka's formatter prints it, and DescribeGroups.
+    """The coordinator's data about a group, from its log, printed with Kafka's formatter, and from DescribeGroups.
 
     ``clients``: member id -> client id, from the log; ``assignment``: member id -> partitions, from DescribeGroups.
     """
@@ -51,9 +51,9 @@ class CoordinatorView:
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step, the closing events of its episodes that were ``seen``, and the ``problem`` if it did not run or none was.
+    """A step, its episodes' closing events that were ``seen``, and the ``problem`` if it did not run or had none.
 
-    ``ended``: group -> its summary when the step was over.
+    ``ended``: group -> summary of the group when the step was over.
     """
 
     step: DemoStep
@@ -66,7 +66,7 @@ class SeenStep:
         return [event for event in self.seen if event.group == group]
 
     def host_spread(self, group: str) -> HostSpreadSummary | None:
-        """Return the spread of the group's topics over hosts at the end; None if no topic could be on several hosts."""
+        """Return the spread of the group's topics over hosts after the step; None if several hosts were impossible."""
         return self.ended[group].host_spread if group in self.ended else None
 
 
@@ -109,7 +109,7 @@ def group_differences(event: GenerationEvent | None, gauges: GroupGauges, coordi
 
 
 def strategy_differences(assignor: str, coordinator: CoordinatorView) -> list[str]:
-    """Return a line if the group does not run the scenario's ``assignor``, as without effective gateways."""
+    """Return a line if the group does not use the scenario's ``assignor``, for example because of its gateways."""
     if coordinator.protocol == assignor:
         return []
     return [f"assignor: the scenario has {assignor}, the coordinator {coordinator.protocol}"]
@@ -143,7 +143,7 @@ def _assignment_differences(
     for member in sorted(assigned.keys() | described.keys()):
         name = clients.get(member, member)
         ours, theirs = pairs(assigned.get(member, {})), pairs(described.get(member, {}))
-        # The gauge is the maximum of the members with one client id.
+        # The gauge is the maximum over the members with the same client id.
         counts_max[name] = max(counts_max[name], len(theirs))
         if ours - theirs:
             lines.append(f"partitions of {name} that only the observer has: {_text(ours - theirs)}")
@@ -161,14 +161,14 @@ def _text(partitions: set[tuple[str, int]]) -> str:
 
 
 def step_differences(step: SeenStep) -> list[str]:
-    """Return the differences between the episodes expected and seen; for a slow consumer also of stall and delay."""
+    """Return the differences between expected and seen episodes, and for a slow consumer between stall and delay."""
     lines = [line for expected in step.step.expected for line in expected_differences(step, expected)]
     lines += [line for group in step.step.unchanged for line in unchanged_differences(step, group)]
     return list(dict.fromkeys(lines))
 
 
 def expected_differences(step: SeenStep, expected: Expected) -> list[str]:
-    """Return the differences of one group of a step; of a step with a problem, this alone."""
+    """Return the differences of one group in a step, or only the step's problem if it has one."""
     if step.problem:
         return [step.problem]
     seen = step.of(expected.group)
@@ -190,7 +190,7 @@ def expected_differences(step: SeenStep, expected: Expected) -> list[str]:
 
 
 def unchanged_differences(step: SeenStep, group: str) -> list[str]:
-    """Return a line if there was a rebalance of a group that must not change; of a step with a problem, this alone."""
+    """Return a line if a group that must not change had a rebalance, or only the step's problem if it has one."""
     if step.problem:
         return [step.problem]
     seen = step.of(group)

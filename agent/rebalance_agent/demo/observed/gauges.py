@@ -1,4 +1,4 @@
-"""Reads the values of each group that the check compares from the text of the observer's ``/metrics``. Pure."""
+"""Reads, from the text of the observer's ``/metrics``, the values of each group that the check compares. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["GroupGauges", "read_gauges"]
 
 @dataclass(slots=True)
 class GroupGauges:
-    """One group's gauges; None if the observer has no sample. ``owned``: client id -> partitions of one member."""
+    """One group's gauges; None if there is no sample. ``owned``: client id -> number of partitions of one member."""
 
     generation: int | None = None
     members: int | None = None
@@ -20,7 +20,7 @@ class GroupGauges:
 
 
 def read_gauges(text: str) -> defaultdict[str, GroupGauges]:
-    """Return the gauges of each group from the text of a scrape; empty ones for every other name.
+    """Return the gauges of each group from the text of a scrape, and empty gauges for every other name.
 
     Raises:
         ValueError: the text is not in Prometheus' exposition format.

@@ -1,4 +1,4 @@
-"""Reads the observer's API and ``/metrics`` and the topic ``rebalance-events``, as any user of the agent would."""
+"""Reads the observer's API and ``/metrics`` and the topic ``rebalance-events``, like any user of the agent."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ NO_TOPIC = f"the topic {EVENTS_TOPIC} does not exist"
 """The `DemoObserver.problem` until the observer has published its first event."""
 
 READ_SECONDS = 0.25
-"""Pause between two requests to the API, and timeout of a poll for events."""
+"""Pause between two requests to the API, and timeout of a poll for events, in seconds."""
 
 SILENT_READS_MAX = 20
-"""Reads without a record (5 s) after which the client is asked for metadata: one that lost its brokers reports none."""
+"""Reads without a record (5 s) after which metadata is requested: a client that lost its brokers reports no error."""
 
 EVENTS_MAX = 500
-"""Maximum number of events of one poll."""
+"""Maximum number of events from one poll."""
 
 FETCH_TIMEOUT_SECONDS = 5.0
 ANSWER_BYTES_MAX = 16 << 20
-"""Maximum size of a response in bytes; the demo's /metrics has some 100 kB."""
+"""Maximum size of a response in bytes; the demo's /metrics has about 100 kB."""
 
 _LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach ports on loopback
 
@@ -48,7 +48,7 @@ def fetch(url: str) -> str:
     """Return the body of a GET.
 
     Raises:
-        OSError: there is no response in time, or it is not a success.
+        OSError: there is no response in time, or the response is not a success.
     """
     with _LOOPBACK.open(url, timeout=FETCH_TIMEOUT_SECONDS) as answer:
         body: bytes = answer.read(ANSWER_BYTES_MAX)
@@ -56,7 +56,7 @@ def fetch(url: str) -> str:
 
 
 def answers(url: str) -> bool:
-    """Whether a GET of ``url`` succeeds."""
+    """Return whether a GET of ``url`` succeeds."""
     try:
         fetch(url)
     except OSError:
@@ -65,10 +65,10 @@ def answers(url: str) -> bool:
 
 
 class DemoObserver:
-    """Reads groups and events in two threads; other threads take the latest values from here.
+    """Reads groups and events in two threads; other threads read the latest values from this object.
 
     ``answer``: the API's last list of groups; ``history``: the rebalances in the events. ``problem``: why events cannot
-    be read now; empty if they can.
+    be read now; empty if they can be read.
     """
 
     def __init__(self, url: str, bootstrap_servers: str) -> None:
@@ -104,7 +104,7 @@ class DemoObserver:
         return {summary.group: summary for summary in self.answer.groups}
 
     def gauges(self) -> defaultdict[str, GroupGauges]:
-        """Read the gauges of each group from ``/metrics``; empty ones if it does not answer."""
+        """Read the gauges of each group from ``/metrics``; all gauges are empty if the observer does not answer."""
         try:
             return read_gauges(fetch(f"{self._url}/metrics"))
         except (OSError, ValueError):
@@ -121,7 +121,7 @@ class DemoObserver:
         return [event for event in events if event][::-1]
 
     def explain_news(self, group: str) -> Iterator[str]:
-        """`explain`'s sentences on each rebalance that is new or has better evidence since the last call."""
+        """Yield `explain`'s sentences on each rebalance that is new or has better evidence since the last call."""
         lines = self.completed(group)
         news = [index for index, line in enumerate(lines) if (line.id, line.revision) not in self._explained]
         details = self._details(group) if news else []
@@ -132,7 +132,7 @@ class DemoObserver:
                 yield f"{group}{revised}: {paragraph.heading}\n{wrapped(paragraph.text, ' ' * 10)}"
 
     def problem_news(self) -> str:
-        """Return a line about a problem that is new or over since the last call; empty if there is none."""
+        """Return a line about a problem that is new or over since the last call; empty if nothing changed."""
         problem = "" if self.problem == NO_TOPIC else self.problem
         if problem == self._reported_problem:
             return ""
@@ -145,7 +145,7 @@ class DemoObserver:
 
     def _read_groups(self) -> None:
         while not self._stop.wait(READ_SECONDS):
-            # `Children` notices an observer that has ended; a busy one gets another request.
+            # `Children` notices an observer that has ended; a busy observer gets another request.
             with suppress(OSError, InvalidInputError):
                 self.answer = value_from_json(GroupList, json_object(fetch(f"{self._url}{GROUPS.path}")))
 
@@ -156,7 +156,7 @@ class DemoObserver:
     def _published(self) -> Iterator[Event]:
         """Yield the events of the topic. A client that gets no answer is replaced, and reading continues.
 
-        On a machine that stalls, a client of librdkafka 2.16 was seen to time out forever while others were answered.
+        On a machine that stalled, a client of librdkafka 2.16 timed out forever while other clients got answers.
         """
         positions: dict[int, int] = {}
         while not self._stop.is_set():
@@ -168,7 +168,7 @@ class DemoObserver:
                 self._stop.wait(READ_SECONDS)
 
     def _read(self, reader: TopicReader, positions: dict[int, int]) -> Iterator[Event]:
-        """Yield the topic's events from ``positions``, which are updated."""
+        """Yield the topic's events from ``positions`` on, and update the positions."""
         silent_reads = 0
         while not self._stop.is_set():
             if not reader.positions or silent_reads >= SILENT_READS_MAX:

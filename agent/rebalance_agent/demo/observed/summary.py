@@ -1,6 +1,6 @@
-"""The result of the demo as one value: each group, each step with its episodes, and the differences found by the check.
+"""Summarises the demo's result as one value: groups, steps with their episodes, and the differences in the check.
 
-`to_json` is the form of ``--summary FILE``; the closing tables show the same value.
+`to_json` returns the form for ``--summary FILE``; the closing tables show the same value.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ __all__ = [
 OK = "ok"
 NOT_CHECKED = "not checked"
 SLOW_MACHINE_SECONDS = 240
-"""The smallest ``--seconds`` that is suggested after a run that was too short for all steps."""
+"""The smallest ``--seconds`` to suggest after a run that was too short for all steps."""
 
 UNREAD = "the events could not be read"
-"""The problem of a step of which nothing was seen, because no events were read."""
+"""The problem of a step without seen episodes if no events were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """One group at the end. ``members``: client id -> number of partitions; ``stall_seconds``: of each episode.
+    """One group after the demo. ``members``: client id -> number of partitions; ``stall_seconds``: one per episode.
 
     ``handovers``: the stalls of members that were replaced without a rebalance.
     """
@@ -65,9 +65,9 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The groups by name, the steps in order, each with the result of its check, and all differences.
+    """The groups by name, the steps in order, each with the result of the step's check, and all differences.
 
-    ``notes``: sentences about what the run could not show.
+    ``notes``: sentences about steps or differences that the run could not show.
     """
 
     groups: Mapping[str, GroupOutcome]
@@ -81,7 +81,7 @@ def seen_steps(
 ) -> tuple[SeenStep, ...]:
     """Return each step with the episodes of its groups between its start and the start of the group's next step.
 
-    ``unread``: why the events could not be read; it is the problem of a step of which nothing was seen.
+    ``unread``: why the events could not be read; if it is set, a step without seen episodes has the problem `UNREAD`.
     """
     steps = []
     for index, run in enumerate(runs):
@@ -103,10 +103,10 @@ def summarise(
     unread: str = "",
     seconds: float = 0,
 ) -> Summary:
-    """Build the summary. Without the ``coordinator``'s state, differences are shown at their step only.
+    """Build the summary. Without the ``coordinator``'s state, only the rows of steps show differences.
 
-    ``episodes``: the closing events of each group, oldest first. ``unread``: why no events could be read; empty if they
-    could. ``seconds``: the length of the run; 0 if it had no limit.
+    ``episodes``: the closing events of each group, oldest first. ``unread``: why no events could be read; empty if
+    events could be read. ``seconds``: the length of the run; 0 if it had no limit.
     """
     differences: list[str] = []
     rows = {}

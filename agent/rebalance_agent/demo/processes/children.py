@@ -1,7 +1,7 @@
-"""Starts the demo's child processes, sends them lines, and ends them all.
+"""Starts the demo's child processes, sends lines to them, and ends them all.
 
 Each child has its own session, so a Ctrl-C in the terminal reaches only the demo, which ends the children in order.
-Each one also watches its standard input (`exit_with_parent`), so it ends even if the demo gets SIGKILL.
+Each child also watches its standard input (`exit_with_parent`), so it ends even if the demo gets SIGKILL.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ STOP_SECONDS = 3.0
 """Seconds for a clean end of all children together, before SIGKILL."""
 
 TAIL_LINES = 15
-"""Lines of a log that an error message ends with."""
+"""Number of a log's last lines at the end of an error message."""
 
 TAIL_BYTES = 16_384
-"""Bytes of a log that are read for these lines."""
+"""Number of bytes to read from a log for these lines."""
 
 
 @dataclass(slots=True)
 class Child:
-    """One process. ``ending``: it was asked to end, so its end is not a failure."""
+    """One process. ``ending``: whether it was asked to end, so that its end is not a failure."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -42,7 +42,7 @@ class Children(AbstractContextManager["Children"]):
     """The processes that the demo has started, by name; a context manager that ends them all."""
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
-        """Write logs to ``directory``/NAME.log; a second process with the same name appends to that of the first."""
+        """Write logs to ``directory``/NAME.log; a second process with the same name appends to the first one's log."""
         self.directory = directory
         self._clock: Clock = clock or SystemClock()
         self._children: dict[str, Child] = {}
@@ -63,7 +63,7 @@ class Children(AbstractContextManager["Children"]):
         log = self.directory / f"{name}.log"
         try:
             with log.open("ab") as output:
-                process = subprocess.Popen(  # noqa: S603 - our own modules
+                process = subprocess.Popen(  # noqa: S603 - the modules are part of this package
                     # -P: a folder "kafka" in the working directory must not be imported.
                     [sys.executable, "-P", "-m", module, *arguments],
                     stdin=subprocess.PIPE,
@@ -105,10 +105,10 @@ class Children(AbstractContextManager["Children"]):
         child.process.wait()
 
     def require_alive(self) -> None:
-        """Check that no child has ended unasked.
+        """Check that no child has ended without being asked to.
 
         Raises:
-            DemoError: a child has; the message has its exit code and the end of its log.
+            DemoError: a child has ended; the message has the child's exit code and the end of its log.
         """
         for child in self._children.values():
             if not child.ending and (code := child.process.poll()) is not None:
@@ -124,7 +124,7 @@ class Children(AbstractContextManager["Children"]):
         children = [*self._children.values(), *self._former]
         for child in children:
             child.ending = True
-            child.process.terminate()  # does nothing to one that has ended
+            child.process.terminate()  # does nothing to a child that has ended
         deadline = self._clock.monotonic() + STOP_SECONDS
         for child in children:
             with suppress(subprocess.TimeoutExpired):

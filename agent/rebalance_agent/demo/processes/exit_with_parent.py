@@ -1,6 +1,6 @@
-"""Ends a child process when the demo ends, even by SIGKILL: its standard input is then closed.
+"""Ends a child process when the demo ends, even by SIGKILL, because the child's standard input is then closed.
 
-``python -m rebalance_agent.demo.processes.exit_with_parent MODULE ARGUMENT...`` runs any module as such a program. The
+``python -m rebalance_agent.demo.processes.exit_with_parent MODULE ARGUMENT...`` runs any module in such a process. The
 demo's own programs call `watch_stdin` themselves and receive the lines that the demo writes to them.
 """
 
@@ -19,7 +19,7 @@ LINE_MAX = 1_000
 
 
 def watch_stdin(on_line: Callable[[str], None] = lambda _line: None) -> None:
-    """Read standard input in a thread: pass each line to ``on_line``, end the process at once when the input ends."""
+    """Read standard input in a thread: pass each line to ``on_line``; end the process at once when the input ends."""
     # A duplicate descriptor, so that the program can close or replace sys.stdin.
     descriptor = os.dup(0)
     threading.Thread(target=_watch, args=(descriptor, on_line), name="exit-with-parent", daemon=True).start()
@@ -29,7 +29,7 @@ def _watch(descriptor: int, on_line: Callable[[str], None]) -> None:
     with open(descriptor, "rb", buffering=LINE_MAX) as lines:
         while line := lines.readline(LINE_MAX):
             on_line(line.decode(errors="replace").strip())
-    # Not sys.exit: with the demo gone, a clean end of the process has no use.
+    # Not sys.exit: when the demo has ended, a clean end of the process is not needed.
     os._exit(1)
 
 

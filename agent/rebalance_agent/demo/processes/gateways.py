@@ -1,7 +1,7 @@
-"""The demo's gateways, their ports and their flags.
+"""Defines the demo's gateways, with their ports and flags.
 
-A gateway's settings apply to every consumer that connects through it. So members with different weights have one each,
-as in their pods; groups that only differ in their rule for seats share one.
+A gateway's settings apply to every consumer that connects through it. So members with different weights have one
+gateway each, as in pods. Groups that differ only in their rules for seats share a gateway.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rebalance_agent.testing.kafka.broker_settings import HOST
 __all__ = ["PORTS", "DemoGateway", "GatewayPorts", "gateways_of"]
 
 PORTS = 3
-"""Number of ports chosen in advance for each gateway; its ports for brokers are any free ones."""
+"""Number of ports chosen in advance for each gateway; the gateway's ports for brokers are any free ports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class GatewayPorts:
 class DemoGateway:
     """A gateway: the ``name`` of its process, log and address, and the groups whose members connect through it.
 
-    ``member``: the only member that does; None if all do.
+    ``member``: the only member that connects through the gateway; None if all members do.
     """
 
     name: str
@@ -40,11 +40,11 @@ class DemoGateway:
     member: DemoMember | None = None
 
     def serves(self, group: str, member: str) -> bool:
-        """Whether this member of this group connects through it."""
+        """Return whether this member of this group connects through the gateway."""
         return group in (each.name for each in self.groups) and (self.member is None or self.member.name == member)
 
     def flags(self, ports: GatewayPorts) -> tuple[str, ...]:
-        """Return the flags of ``rebalance-agent gateway``, without those of the brokers."""
+        """Return the flags of ``rebalance-agent gateway``, without the flags for brokers."""
         return (
             *("--listen", f"{HOST}:{ports.metrics}", "--events-listen", f"{HOST}:{ports.events}"),
             *("--gateway-listen", f"{HOST}:{ports.clients}", "--gateway-port-base", "0"),
@@ -66,7 +66,7 @@ class DemoGateway:
 
 
 def gateways_of(groups: Sequence[DemoGroup]) -> list[DemoGateway]:
-    """Return the gateways of these groups: those of single members first."""
+    """Return the gateways of these groups; gateways of single members are first."""
     own = [
         DemoGateway(f"gateway-{member.name}", (group,), member)
         for group in groups

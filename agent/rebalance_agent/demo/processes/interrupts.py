@@ -10,7 +10,7 @@ from types import FrameType
 __all__ = ["EXIT_INTERRUPTED", "orderly_end"]
 
 EXIT_BASE = 128
-"""Added to a signal's number to form the exit code of a process that it ended, as shells do."""
+"""Exit code of a process that a signal ended, minus the signal's number, as in shells."""
 
 EXIT_INTERRUPTED = EXIT_BASE + signal.SIGINT
 
@@ -19,7 +19,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def orderly_end() -> Iterator[None]:
-    """In the block, the first of these signals raises an exception in the main thread; all later ones are ignored.
+    """In the block, the first of these signals raises an exception in the main thread; all later signals are ignored.
 
     SIGINT (Ctrl-C) raises KeyboardInterrupt, the others SystemExit with the exit code of the signal.
     """

@@ -1,7 +1,7 @@
 """The program of one consumer: ``python -m rebalance_agent.demo.processes.member --client ... --group ...``.
 
-It joins its group, processes records until it gets the command ``leave``, and then closes its consumer. Each branch
-imports only its own client library, because a dozen of these processes start at once on a small machine.
+The program joins its group, processes records until it gets the command ``leave``, and then closes its consumer. Each
+branch imports only one client library, because a dozen of these processes start at once on a small machine.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ HEARTBEAT_MS = 200
 """Heartbeat interval: every member learns of a rebalance within this time."""
 
 POLL_SECONDS = 1.0
-"""Timeout of one poll."""
+"""Timeout of one poll, in seconds."""
 
 REBALANCE_POLL_SECONDS = SLOW_SECONDS + 1
-"""Timeout of one poll of kafka-python that may have to wait for a rebalance.
+"""Timeout, in seconds, of one poll of kafka-python that may have to wait for a rebalance.
 
-kafka-python 3.0 discards a join that completes between two polls and joins again, which causes another rebalance. One
-poll must therefore outlast the rebalance while a member waits to join, and always if it subscribes to a pattern (then
-every poll begins with a metadata refresh).
+kafka-python 3.0 discards a join that completes between two polls and joins again, which causes another rebalance.
+Therefore one poll must outlast the rebalance while a member waits to join. For a member that subscribes to a pattern,
+this applies to every poll, because every poll begins with a metadata refresh.
 """
 
 FETCH_BYTES, FETCH_MS = 100_000, 300
 """Minimum bytes and maximum wait of a fetch: one fetch for each record would keep a small machine busy."""
 
 METADATA_MS = 2_000
-"""Interval at which clients look for new topics and partitions; the defaults are minutes."""
+"""Interval, in milliseconds, at which clients look for new topics and partitions; the defaults are minutes."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,7 +110,7 @@ def _confluent(options: argparse.Namespace, commands: MemberCommands) -> int:
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
 
     def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:  # noqa: ARG001
-        # The library itself revokes the partitions when this returns, according to the group's protocol.
+        # The library itself revokes the partitions when this callback returns, according to the group's protocol.
         commands.finish_current_work()
 
     consumer = Consumer(

@@ -1,4 +1,4 @@
-"""The commands that a member reads from its standard input: ``leave``, or ``slow SECONDS``."""
+"""Parses the commands that a member reads from its standard input: ``leave`` and ``slow SECONDS``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 __all__ = ["MemberCommands"]
 
 SLOW_SECONDS_MAX = 60.0
-"""Maximum delay in seconds; a longer one would exceed the session timeout anyway."""
+"""Maximum delay in seconds; a longer delay would exceed the session timeout anyway."""
 
 
 class MemberCommands:
-    """The commands received so far; written by the thread of `exit_with_parent`, read by the consumer's thread."""
+    """The commands received so far; the thread of `exit_with_parent` writes them, the consumer's thread reads them."""
 
     def __init__(self) -> None:
         """Start without a command."""
@@ -30,7 +30,7 @@ class MemberCommands:
                     self._slow_seconds = min(float(seconds), SLOW_SECONDS_MAX)
 
     def finish_current_work(self) -> None:
-        """Wait for the seconds of the last ``slow``, once; called when the member's partitions are revoked."""
+        """Wait once for the seconds of the last ``slow``. Call this when the member's partitions are revoked."""
         with self._lock:
             seconds, self._slow_seconds = self._slow_seconds, 0.0
         if seconds:

@@ -19,15 +19,15 @@ from rebalance_agent.demo.processes import exit_with_parent
 __all__ = ["main"]
 
 REFRESH_SECONDS = 2.0
-"""Interval at which the producer looks for new topics."""
+"""Interval, in seconds, at which the producer looks for new topics."""
 
 METADATA_TIMEOUT_SECONDS = 10.0
 QUEUE_MAX = 1_000
-"""Maximum number of records in the client's queue; further ones are dropped, since no particular record is needed."""
+"""Maximum number of records in the client's queue; further records are dropped, since no single record is needed."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Produce until the demo ends, and with it this process (see `exit_with_parent`)."""
+    """Produce until the demo ends, which also ends this process (see `exit_with_parent`)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topics", type=re.compile, required=True)

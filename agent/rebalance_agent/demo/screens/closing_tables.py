@@ -1,4 +1,4 @@
-"""The rows of the tables at the end of the demo, as plain values."""
+"""Computes the rows of the tables at the end of the demo, as plain values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NO_REBALANCE = "no rebalance"
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
     """Return the rows of the closing table of groups; the columns are `SUMMARY_HEADINGS`.
 
-    A seat that was handed over to another consumer is an episode, but no rebalance of the group.
+    The handover of a seat to another consumer is an episode, but not a rebalance of the group.
     """
     return [
         (
@@ -81,9 +81,9 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
 
 
 def deploy_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """Return the rows under `DEPLOY_HEADINGS`: groups in one deploy, of which one or more must not rebalance.
+    """Return the rows under `DEPLOY_HEADINGS`: the groups of one deployment, some of which must not rebalance.
 
-    No rows if a step of the deploy has a problem: then the deploy was not observed as a whole.
+    There are no rows if a step of the deployment has a problem: then the deployment was not observed as a whole.
     """
     steps = [seen for seen, _ in summary.steps if seen.step.unchanged]
     if any(seen.problem for seen in steps):

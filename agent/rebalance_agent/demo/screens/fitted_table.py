@@ -11,17 +11,17 @@ from rebalance_agent.ui.words import UNKNOWN, table_text
 __all__ = ["fitted_lines"]
 
 GAP = "  "
-"""Between two columns of `table_text`."""
+"""Text between two columns of `table_text`."""
 
 INDENT = "    "
-"""Begins the lines with the values of columns that do not fit."""
+"""Beginning of lines with the values of columns that do not fit."""
 
 
 def fitted_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return the heading, a rule and the rows, at most ``width`` characters wide.
 
-    The last columns that do not fit follow below each row, as ``heading: value``; values that are unknown are left out
-    there. A line breaks between words only, so one word may be longer than ``width``.
+    The last columns that do not fit follow below each row, as ``heading: value``, without unknown values. A line breaks
+    only between words, so one word may be longer than ``width``.
     """
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     ends = itertools.accumulate(size + len(GAP) for size in widths)
@@ -35,7 +35,7 @@ def fitted_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], width: 
 
 
 def _below(headings: Sequence[str], cells: Sequence[str], width: int) -> list[str]:
-    """Return lines with as many values in each as fit; a value that needs several lines has them for itself."""
+    """Return lines, each with as many values as fit; a value that needs several lines shares no line with others."""
     lines: list[str] = []
     joins = False
     for heading, cell in zip(headings, cells, strict=True):

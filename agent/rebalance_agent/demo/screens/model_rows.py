@@ -1,6 +1,6 @@
-"""Computes what each join in the scenario costs under the eager and the cooperative protocol, by simulation. Pure.
+"""Simulates the cost of each join in the scenario under the eager and the cooperative protocol. Pure.
 
-The demo's own groups are simulated, because a run shows each of them under one protocol only.
+The demo's own groups are simulated, because a run shows each group under only one protocol.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["HEADINGS", "model_rows"]
 HEADINGS = ("in the coordinator's model", "under", "generations", "partitions that stop")
 
 JOIN_MS = 60_000
-"""Simulated time of the join; the group has long been stable."""
+"""Simulated time (ms) of the join, when the group has long been stable."""
 
 SETTINGS = SimulationSettings(latency_ms=1)
-"""Without latency, an eager group's stall would have no length."""
+"""Settings with latency, because without latency an eager group's stall would have no length."""
 
 _COOPERATIVE = "cooperative-"
 
@@ -30,7 +30,7 @@ _COOPERATIVE = "cooperative-"
 def model_rows(
     groups: Sequence[DemoGroup], steps: Sequence[DemoStep], topics: Mapping[str, int]
 ) -> list[tuple[str, ...]]:
-    """Return rows under `HEADINGS`: each join into a group whose strategy has both forms, under each of them.
+    """Return rows under `HEADINGS`: each join of a group whose strategy has both forms, once for each form.
 
     ``topics``: topic -> number of partitions.
     """

@@ -1,4 +1,4 @@
-"""Prints the demo's progress; on a terminal with a live view below it."""
+"""Prints the demo's progress; on a terminal, a live view is below the progress."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ __all__ = ["Board", "Screen", "draw"]
 FRAMES_PER_SECOND = 4
 
 PLAIN_CHARACTERS = 200
-"""Width of tables where standard output is not a terminal, unless ``COLUMNS`` is set."""
+"""Width of tables if standard output is not a terminal, unless ``COLUMNS`` is set."""
 
 TALL_LINES = 45
-"""Lines of a terminal with place for addresses, groups and all steps."""
+"""Minimum lines of a terminal that has room for addresses, groups and all steps."""
 
 CELL_PADDING = 2
 """Characters between two columns of the live table."""
@@ -54,7 +54,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: of Kafka, the page and metrics."""
+    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: Kafka, the page, metrics."""
 
     elapsed_seconds: float
     addresses: Mapping[str, str]
@@ -63,7 +63,7 @@ class Board:
 
 
 class Screen:
-    """Prints texts and tables to ``stream``; ``live``: with the latest board below them, on a terminal."""
+    """Prints texts and tables to ``stream``; ``live``: the latest board is below them, on a terminal."""
 
     def __init__(self, stream: TextIO, *, live: bool) -> None:
         """Print nothing yet."""
@@ -88,11 +88,11 @@ class Screen:
         self._console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print a table that fits the width; the last columns that do not fit follow below each row."""
+        """Print a table that fits the terminal's width; the last columns that do not fit follow below each row."""
         self.say("\n".join(["", *fitted_lines(headings, rows, self._console.width)]))
 
     def show(self, board: Board) -> None:
-        """Print the steps whose status changed; before the first one, the groups. Update the live view."""
+        """Print the steps whose status changed, and the groups before the first step. Update the live view."""
         for run in board.steps:
             if run.status != self._statuses.get(run.step.name, StepStatus.WAITING):
                 if not self._statuses:
@@ -104,7 +104,7 @@ class Screen:
             self._live.update(draw(board))
 
     def close(self, summary: Summary) -> None:
-        """Replace the live view by the closing tables, the differences and the notes."""
+        """Replace the live view with the closing tables, the differences and the notes."""
         self.__exit__()
         self.table(SUMMARY_HEADINGS, summary_rows(summary))
         self.table(STEP_HEADINGS, step_rows(summary))
@@ -119,7 +119,7 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class _GroupTable:
-    """The table of `watch`. As there, the last columns are left out where the terminal is too narrow for them."""
+    """The table of `watch`. As in `watch`, the last columns are left out if the terminal is too narrow for them."""
 
     board: Board
 
@@ -145,7 +145,7 @@ class _GroupTable:
 
 
 def draw(board: Board) -> RenderableType:
-    """Return the board as a rich renderable: addresses, the groups as in `watch`, steps."""
+    """Return the board as a rich renderable: addresses, groups in the form of `watch`, steps."""
     addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
     hosts = map(Text, _host_texts(board.groups.groups))
     return Group(_Tall(addresses), _GroupTable(board), _Tall(*hosts), "", _Steps(board.steps))
@@ -153,7 +153,7 @@ def draw(board: Board) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """All steps; on a short terminal, those that run and the next one."""
+    """All steps; on a short terminal, the running steps and the next one."""
 
     runs: Sequence[StepRun]
 
@@ -171,13 +171,13 @@ class _Steps:
 
 
 class _Tall:
-    """Parts that a short terminal has no place for: they were printed before."""
+    """Parts for which a short terminal has no room: they were printed before."""
 
     def __init__(self, *parts: RenderableType) -> None:
         self._parts = parts
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield them on a tall terminal."""
+        """Yield the parts on a tall terminal."""
         if _is_tall(options):
             yield from self._parts
 

@@ -1,8 +1,8 @@
-"""The connections of a listener: no client can make a thread wait for it, and memory is bounded.
+"""Handles the connections of a listener: no client can make a thread wait, and memory is bounded.
 
-- ``threads``: threads take turns to wait for all connections; each thread answers requests that are complete.
+- ``threads``: runs threads that take turns to wait for all connections, and that answer complete requests.
 - ``open_connections``: accepts each ``connection`` and waits for all connections; ``steps``: reads from, sends to and
   ends one connection.
-- ``outgoing``: keeps the unsent part of a response; ``places``: decides which connection is closed when there are too
+- ``outgoing``: keeps the unsent part of a response; ``places``: chooses the connection to close when there are too
   many.
 """

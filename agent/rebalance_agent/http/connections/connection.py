@@ -16,11 +16,12 @@ __all__ = ["Connection", "Limits", "Phase"]
 class Limits:
     """Bounds of one listener.
 
-    ``connections``: how many may be open. ``requests``: how many of them may wait for a worker, be answered or read
-    their answer. ``workers``: how many requests are answered at a time; urgent ones need none. ``bodies_bytes``: bytes
-    of bodies in memory, of all connections; ``answers_bytes``: bytes of answers that clients have not read yet, except
-    one. ``head_seconds``: longest time from a connection's start (or a request's first byte) to the end of the head.
-    ``body_seconds``: from there to the end of the body. ``answer_seconds``: longest time to read an answer.
+    ``connections``: how many may be open. ``requests``: how many connections may wait for a worker, be answered or read
+    their answer. ``workers``: how many requests are answered at a time; urgent requests need no worker.
+    ``bodies_bytes``: bytes of all connections' bodies in memory; ``answers_bytes``: bytes of answers that clients have
+    not read yet; one answer may exceed it. ``head_seconds``: longest time from a connection's start (or a request's
+    first byte) to the end of the head. ``body_seconds``: longest time from there to the end of the body.
+    ``answer_seconds``: longest time to read an answer.
     ``idle_seconds``: longest pause between two requests.
     """
 
@@ -36,7 +37,7 @@ class Limits:
 
 
 class Phase(Enum):
-    """The state of a connection. ``WORKER``: a worker answers its request, or the request waits for one."""
+    """The state of a connection. ``WORKER``: a worker answers the request, or the request waits for a worker."""
 
     HANDSHAKE = "handshake"
     HEAD = "head"
@@ -48,7 +49,7 @@ class Phase(Enum):
 
     @property
     def holds_request(self) -> bool:
-        """Whether a complete request is in memory, or its answer."""
+        """Whether a complete request or its answer is in memory."""
         return self in (Phase.WORKER, Phase.ANSWER)
 
 
@@ -56,9 +57,9 @@ class Phase(Enum):
 class Connection:
     """One client's connection.
 
-    ``head``: bytes read so far of a request's head; ``exchange``: the request whose head is complete; ``outgoing``:
-    what is left of its answer. ``tls``: it is encrypted. ``since`` and ``deadline``: when its phase began (or its body
-    last grew much) and must end, in monotonic seconds.
+    ``head``: the bytes of a request's head that were read so far; ``exchange``: the request whose head is complete;
+    ``outgoing``: the rest of the answer. ``tls``: whether the connection is encrypted. ``since`` and ``deadline``: when
+    the phase began (or the body last grew much) and must end, in monotonic seconds.
     """
 
     socket: socket.socket
@@ -74,10 +75,10 @@ class Connection:
 
     @property
     def body_bytes(self) -> int:
-        """Bytes of the body in memory."""
+        """The number of the body's bytes in memory."""
         return len(self.exchange.body) if self.exchange else 0
 
     @property
     def urgent(self) -> bool:
-        """Whether its request need not wait for a worker."""
+        """Whether the request need not wait for a worker."""
         return self.exchange is not None and self.exchange.urgent

@@ -1,4 +1,4 @@
-"""The open connections of a listener, for the thread that waits for all of them: only the selector blocks it."""
+"""Manages a listener's open connections, for the thread that waits for them: only the selector blocks the thread."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ TICK_S, IDLE_TICK_S = 0.1, 1.0
 """Longest wait of the selector, in seconds, with and without requests that wait for a thread."""
 
 ACCEPTED_MAX = 32
-"""Maximum number of connections accepted in a row, before others have their turn."""
+"""Maximum number of connections accepted in a row, before open connections have their turn."""
 
 _WAKES_BYTES = 4_096
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class OpenConnections:
-    """Accepts connections, waits for them, and calls `ConnectionSteps` for each one that is ready or late.
+    """Accepts connections, waits for them, and calls `ConnectionSteps` for each connection that is ready or late.
 
-    ``ready``: connections whose request is complete, urgent ones first; `answered` returns one after its answer.
+    ``ready``: connections with complete requests, urgent requests first; `answered` takes a connection back.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class OpenConnections:
         on_cut: Callable[[str], None],
         stopping: threading.Event,
     ) -> None:
-        """Arguments as of `Connections`; ``stopping`` ends a pause of `poll`."""
+        """The arguments are those of `Connections`; ``stopping`` ends a pause of `poll`."""
         self._listener, self._clock, self._stopping = listener, clock, stopping
         self._selector = selectors.DefaultSelector()
         self._steps = ConnectionSteps(self._selector, application, limits, clock, tls, on_cut)
@@ -60,10 +60,10 @@ class OpenConnections:
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._selector.register(self._wait_end, selectors.EVENT_READ)
 
-    # From any thread.
+    # Any thread may call the following methods.
 
     def answered(self, connection: Connection) -> None:
-        """Take a connection back, with the unsent rest of its answer in ``outgoing``."""
+        """Take a connection back, with the unsent rest of the answer in ``outgoing``."""
         self._done.append(connection)
 
     def wake(self) -> None:
@@ -71,10 +71,10 @@ class OpenConnections:
         with contextlib.suppress(OSError):
             self._wake_end.send(b".")
 
-    # At the end, for the thread that stops the others, when none of them waits any more.
+    # The thread that stops the others calls the following methods when no other thread waits any more.
 
     def finish(self, seconds: float) -> None:
-        """Accept no more connections, end those without a request, and send answers for ``seconds`` at most."""
+        """Accept no more connections, end those without a request, and send answers for at most ``seconds``."""
         self._selector.unregister(self._listener)
         self._listener.close()
         end = self._clock.monotonic() + seconds
@@ -96,13 +96,13 @@ class OpenConnections:
         self._wake_end.close()
         self._wait_end.close()
 
-    # What follows is for the thread that waits. Nothing blocks it but the selector.
+    # The waiting thread calls the following methods. Only the selector blocks this thread.
 
     def poll(self, seconds_max: float = IDLE_TICK_S) -> None:
-        """Wait for events of connections or their deadlines, ``seconds_max`` at most, and handle them."""
+        """Wait at most ``seconds_max`` for events of connections or their deadlines, and handle them."""
         for key, _ in self._selector.select(max(0.0, min(self._patience_s(), seconds_max))):
             if key.data is not None:
-                if key.data in self._open:  # it may have been closed in this round
+                if key.data in self._open:  # the connection may have been closed in this round
                     self._steps.advance(key.data)
             elif key.fileobj is self._listener:
                 self._accept()
@@ -114,7 +114,7 @@ class OpenConnections:
         self._steps.end_overdue()
 
     def _patience_s(self) -> float:
-        """Return seconds until the next deadline, within bounds."""
+        """Return the seconds until the next deadline, within bounds."""
         if self._done:
             return 0.0
         if self.ready:

@@ -15,27 +15,27 @@ __all__ = ["Outgoing", "not_taken"]
 
 
 class Outgoing:
-    """An answer that is sent piece by piece, as the client reads it."""
+    """An answer that is sent piece by piece while the client reads it."""
 
     __slots__ = ("_chunk", "_chunks", "held", "left", "sent")
 
     def __init__(self, pieces: Sequence[bytes] = ()) -> None:
-        """``pieces`` are in memory until all of them are sent: ``held`` bytes, of which ``left`` are to be sent."""
+        """``pieces`` are in memory until all are sent: ``held`` bytes, of which ``left`` are still to be sent."""
         self._chunks = chunks(pieces)
         self._chunk = memoryview(b"")
         self.left = self.held = sum(map(len, pieces))
         self.sent = 0
 
     def send(self, client: socket.socket, bytes_max: int) -> bool:
-        """Send at most about ``bytes_max`` bytes, until the client has to read first; return True if nothing is left.
+        """Send up to about ``bytes_max`` bytes, as far as the client reads; return True if no bytes are left.
 
         Raises:
-            BlockingIOError: the client reads nothing now; with TLS ``ssl.SSLWantWriteError``.
+            BlockingIOError: the client does not read now; with TLS, the error is ``ssl.SSLWantWriteError``.
             OSError: the connection is broken.
         """
         until = self.sent + bytes_max
         while self.left and self.sent < until:
-            # TLS needs the same bytes again after it could not send them, so they are kept until they are sent.
+            # TLS needs the same bytes again if it could not send them, so the bytes are kept until they are sent.
             if not self._chunk:
                 self._chunk = memoryview(next(self._chunks))
             number = client.send(self._chunk)
@@ -50,7 +50,7 @@ class Outgoing:
 
 
 def not_taken(client: socket.socket) -> int:
-    """Return how many sent bytes the client has not acknowledged; 0 if the kernel cannot tell."""
+    """Return the number of sent bytes that the client has not acknowledged; 0 if the kernel does not report it."""
     with contextlib.suppress(OSError):
         (number,) = struct.unpack("i", fcntl.ioctl(client.fileno(), termios.TIOCOUTQ, bytes(4)))
         return int(number)

@@ -1,4 +1,4 @@
-"""Chooses the connection to close when there are too many, or too little memory."""
+"""Chooses the connection to close when there are too many connections, or too little memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MOMENT_S = 0.001
 
 
 def longest_of_most(connections: Collection[Connection]) -> Connection | None:
-    """Return the connection that has waited longest for its client, at the address with most; None if none waits.
+    """Return the connection that waits longest for its client, at the address with the most; None if none waits.
 
-    A client with too many connections thus loses only its own. Complete requests are kept.
+    So a client with too many connections loses only its own connections. Complete requests are kept.
     """
     number = Counter(connection.address[0] for connection in connections)
     waiting = (connection for connection in connections if not connection.phase.holds_request)
@@ -23,9 +23,9 @@ def longest_of_most(connections: Collection[Connection]) -> Connection | None:
 
 
 def slowest_reader(connections: Iterable[Connection], now: float) -> Connection | None:
-    """Return the connection whose client reads its answer slowest (bytes a second); None if none is being sent.
+    """Return the connection whose client reads the answer slowest (bytes/s); None if no answer is being sent.
 
-    A client that only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
+    A client that only fills the kernel's buffer becomes slower each second. ``now``: monotonic seconds.
     """
     sending = (connection for connection in connections if connection.phase is Phase.ANSWER)
     return min(
@@ -34,15 +34,15 @@ def slowest_reader(connections: Iterable[Connection], now: float) -> Connection 
 
 
 def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
-    """Return the connection whose body has not grown for longest; None if no incomplete body is in memory.
+    """Return the connection whose body has not grown for the longest time; None if there is no incomplete body.
 
-    A body that is still arriving is kept, however little of it has arrived. ``Connection.since`` is the time at which
-    it last grew much.
+    A body that is still arriving is kept, even if only little of it has arrived. ``Connection.since`` is the time at
+    which the body last grew much.
     """
     reading = (connection for connection in connections if connection.phase is Phase.BODY and connection.body_bytes)
     return min(reading, key=lambda connection: connection.since, default=None)
 
 
 def requests_held(connections: Iterable[Connection]) -> int:
-    """Return how many connections hold a complete request or its answer."""
+    """Return the number of connections that hold a complete request or its answer."""
     return sum(connection.phase.holds_request for connection in connections)

@@ -26,15 +26,15 @@ from rebalance_agent.http.server_tls import ServerTls
 __all__ = ["ConnectionSteps"]
 
 DRAIN_SECONDS = 1.0
-"""Seconds for the client to close, once its last answer was sent: closing a socket with unread input would also discard
-bytes that were sent."""
+"""Seconds for the client to close the connection after its last answer was sent: closing a socket with unread input
+would also discard bytes that were sent."""
 
 SENT_MAX = 8 * CHUNK_BYTES
-"""Bytes of one answer sent in a row, before other connections have their turn: some milliseconds of work. A wait for
-all connections in between takes longer than that while other threads compute."""
+"""Bytes of one answer sent in a row, before other connections have their turn: some milliseconds of work. Waiting for
+all connections in between takes longer than these milliseconds while other threads compute."""
 
 GROWTH_BYTES = 8 * 1024
-"""Bytes of a body that count as progress, which keeps its connection open: single bytes do not."""
+"""Bytes of a body that count as progress, which keeps the connection open: single bytes do not count."""
 
 _READ_BYTES = HEAD_BYTES_MAX
 _DISCARD = struct.pack("ii", 1, 0)
@@ -50,9 +50,9 @@ _log = logging.getLogger(__name__)
 
 
 class ConnectionSteps:
-    """Moves connections on, within the bounds of their listener.
+    """Moves connections to their next phases, within the bounds of their listener.
 
-    ``open``: all connections. ``ready``: those whose request is complete and waits for a thread, urgent ones first.
+    ``open``: all connections. ``ready``: those with complete requests that wait for a thread, urgent requests first.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class ConnectionSteps:
         tls: ServerTls | None,
         on_cut: Callable[[str], None],
     ) -> None:
-        """``selector`` waits for the connections, whose key has the connection as its data."""
+        """``selector`` waits for the connections; the data of each key is the connection."""
         self._selector, self._application, self._limits = selector, application, limits
         self._clock, self._tls, self._on_cut = clock, tls, on_cut
         self.open: dict[Connection, None] = {}
         self.ready: deque[Connection] = deque()
 
     def take_in(self, accepted: socket.socket, address: tuple[str, int]) -> None:
-        """Add a new connection; if there are too many, close another one instead, or refuse it."""
+        """Add a new connection; if there are too many, close another connection, or refuse the new one."""
         accepted.setblocking(False)
         with contextlib.suppress(OSError):
             # Head and body are sent separately; Nagle's algorithm would delay the body until the head is acknowledged.
@@ -88,7 +88,7 @@ class ConnectionSteps:
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
 
     def make_room(self) -> bool:
-        """End a connection that waits for its client; False if there is none."""
+        """End a connection that waits for its client; return False if there is no such connection."""
         longest = longest_of_most(self.open)
         if longest is None:
             return False
@@ -121,16 +121,16 @@ class ConnectionSteps:
                 self.end(connection)
 
     def end(self, connection: Connection) -> None:
-        """Close a connection that no worker has. Bytes that the client has not read yet are discarded."""
+        """Close a connection that no worker uses. Bytes that the client has not read yet are discarded."""
         del self.open[connection]
         if not_taken(connection.socket):
-            # The kernel would keep these bytes for minutes, of any number of connections that are closed already.
+            # Otherwise the kernel would keep these bytes for minutes, for any number of closed connections.
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DISCARD)
         self._selector.unregister(connection.fd)
         connection.socket.close()
 
     def advance(self, connection: Connection) -> None:
-        """Read or send what is possible, and move the connection on; end it where the client has closed it."""
+        """Read or send as much as possible, and move to the next phase; end a connection that the client closed."""
         try:
             if connection.phase is Phase.ANSWER:
                 self._send(connection)
@@ -144,7 +144,7 @@ class ConnectionSteps:
                 self._refuse(connection, [refusal("400 Bad Request", "the body ended early")])
                 return
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as waits:
-            # TLS reports what it waits for; without it, only answers wait to be sent.
+            # TLS reports whether it waits to read or to send; without TLS, only answers wait to be sent.
             sends = connection.phase is Phase.ANSWER and isinstance(waits, BlockingIOError)
             sends |= isinstance(waits, ssl.SSLWantWriteError)
             self._watch(connection, selectors.EVENT_WRITE if sends else selectors.EVENT_READ)
@@ -156,7 +156,7 @@ class ConnectionSteps:
         self.end(connection)
 
     def _handshake(self, connection: Connection) -> bool:
-        """Continue the TLS handshake; True once it is complete, ``SSLWantReadError`` while bytes are missing."""
+        """Continue the TLS handshake; return True when complete; raise ``SSLWantReadError`` while bytes are missing."""
         if not connection.tls and self._tls:
             first = connection.socket.recv(1, socket.MSG_PEEK)
             if first and first[0] != _TLS_RECORD:
@@ -171,7 +171,7 @@ class ConnectionSteps:
         return True
 
     def _take(self, connection: Connection, piece: bytes) -> bool:
-        """Add ``piece`` to the request; True once no more of it is read: it is complete, or refused."""
+        """Add ``piece`` to the request; return True when no more is to be read: it is complete or refused."""
         if connection.phase is Phase.BODY and connection.exchange:
             before = connection.body_bytes
             connection.exchange.receive(piece)
@@ -195,13 +195,13 @@ class ConnectionSteps:
         return self._bound_bodies(connection)
 
     def _refuse(self, connection: Connection, pieces: Sequence[bytes]) -> None:
-        """Send the last answer of a connection, whose request no worker sees."""
+        """Send the last answer of a connection whose request does not go to a worker."""
         connection.exchange, connection.outgoing = None, Outgoing(pieces)
         self._await(connection, Phase.ANSWER, self._limits.answer_seconds)
         self._send(connection)
 
     def _bound_bodies(self, connection: Connection) -> bool:
-        """Hand on a complete request; if all bodies have too many bytes, close others. Returns as `_take` does."""
+        """Queue a complete request; close connections if all bodies have too many bytes. Return the same as `_take`."""
         while sum(each.body_bytes for each in self.open) > self._limits.bodies_bytes:
             slowest = slowest_sender(self.open) or connection
             self._put_out(slowest)
@@ -232,7 +232,7 @@ class ConnectionSteps:
             self.ready.append(connection)
 
     def _bound_answers(self) -> None:
-        """Close connections of slow readers if the answers in memory have too many bytes; one of any size may stay."""
+        """Close connections of slow readers if answers in memory are too large; one answer of any size may stay."""
         sending = [
             connection for connection in self.open if connection.phase is Phase.ANSWER and connection.outgoing.held
         ]
@@ -245,7 +245,7 @@ class ConnectionSteps:
             self.end(slowest)
 
     def _send(self, connection: Connection) -> None:
-        """Send more bytes of the answer; after the last byte continue with the next request."""
+        """Send more bytes of the answer; after the last byte, continue with the next request."""
         if not connection.outgoing.send(connection.socket, SENT_MAX):
             self._watch(connection, selectors.EVENT_WRITE)
             return

@@ -1,12 +1,12 @@
-"""The threads of a listener: they take turns to wait for all connections; only a complete request occupies one.
+"""Runs a listener's threads: they take turns to wait for all connections; only complete requests occupy a thread.
 
-A client that sends nothing, or one byte now and then, or reads its answer slowly, or is slow in its TLS handshake,
-therefore costs memory within the listener's bounds, and no thread. ``open_connections`` waits for the clients,
-``steps`` deals with each.
+Therefore a client that sends nothing, sends single bytes, reads its answer slowly, or is slow in its TLS handshake
+costs only memory, within the listener's bounds, but no thread. ``open_connections`` waits for the clients; ``steps``
+handles each client.
 
-The threads are all alike and take turns: one of them waits for the connections; when a request is complete it passes
-the wait on to a free thread and answers itself. So a request crosses from one thread to another only where all others
-are answering: on a machine with more runnable threads than cores each such hand-over costs tens of milliseconds.
+The threads are all alike and take turns. One thread waits for the connections; when a request is complete, this thread
+lets a free thread wait, and answers the request itself. So a request moves to another thread only if all other threads
+are answering: on a machine with more runnable threads than cores, each such move costs tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Connections:
         tls: ServerTls | None = None,
         on_cut: Callable[[str], None] = lambda _reason: None,
     ) -> None:
-        """``application`` answers in several threads, and urgent requests in the one that waits.
+        """``application`` answers in several threads; it answers urgent requests in the waiting thread.
 
         ``on_cut`` is called with the reason when a connection is ended early: slow_head, slow_body, slow_answer, room,
         or refused.
@@ -59,7 +59,7 @@ class Connections:
         ]
 
     def start(self) -> None:
-        """Accept connections, in threads of its own."""
+        """Accept connections, in separate threads."""
         self._connections.start()
         for thread in self._threads:
             thread.start()
@@ -67,14 +67,14 @@ class Connections:
     def stop(self, seconds: float) -> None:
         """Accept no more connections, wait up to ``seconds`` for the answers, and end every connection.
 
-        A thread that is still computing an answer after that is not waited for: it ends with the process.
+        Do not wait for a thread that is still computing an answer after that: it ends with the process.
         """
         self._stopping.set()
         self._connections.wake()
         end = self._clock.monotonic() + seconds
         with self._turn:
             self._turn.wait_for(lambda: not self._waiting, seconds)
-            waits_on = self._waiting  # it computes an urgent answer, which does not end
+            waits_on = self._waiting  # the waiting thread computes an urgent answer that does not end
             self._turn.notify_all()
         if not waits_on:
             self._connections.finish(max(0.0, end - self._clock.monotonic()))
@@ -88,7 +88,7 @@ class Connections:
             self._connections.wake()
 
     def _next(self) -> Connection | None:
-        """Return the next request for this thread to answer; it may wait for connections first. None at the end."""
+        """Return the next request for this thread, perhaps after a wait for connections; None at the end."""
         with self._turn:
             self._free += 1
             self._turn.wait_for(lambda: self._ready or not self._waiting)
@@ -102,7 +102,7 @@ class Connections:
         try:
             if connection.exchange:
                 connection.outgoing = Outgoing(self._application.answer(connection.exchange))
-                # What fits into the kernel's buffer is sent here: most answers do, and need no other thread.
+                # Bytes that fit into the kernel's buffer are sent here: most answers fit, and need no other thread.
                 with contextlib.suppress(OSError):
                     connection.outgoing.send(connection.socket, connection.outgoing.left)
         except Exception:  # noqa: BLE001
@@ -111,14 +111,15 @@ class Connections:
         self._connections.answered(connection)
 
     def _wait(self) -> Connection | None:
-        """Wait for all connections until another thread can: the request for this one. None at the end."""
+        """Wait for all connections until another thread can wait; return this thread's request, None at the end."""
         while not self._stopping.is_set():
             try:
                 self._connections.poll()
             except Exception:  # noqa: BLE001 - one connection's error must not end the others
                 _log.exception("a connection failed")
             with self._turn:
-                # `stop` may wait for the end of this wait: then all are notified, not as many as there are requests.
+                # `stop` may wait for the end of this wait: then all threads are notified, not only as many as there are
+                # requests.
                 if self._ready and self._free and not self._stopping.is_set():
                     self._waiting = False
                     self._turn.notify(len(self._ready))

@@ -30,11 +30,11 @@ from rebalance_agent.ui.page.site import Site
 __all__ = ["events_endpoint", "events_server", "page_url", "web_server"]
 
 EVENTS_LIMITS = Limits(workers=2)
-"""Limits of the events listener: posts are short, and come from the same pod or from few sidecars."""
+"""Limits of the events listener: posts are short, and come from the same pod or from a few sidecars."""
 
 
 def page_url(settings: AgentSettings, port: int) -> str:
-    """Return the address of the page, for the log: by ``localhost`` if it listens there, or on all interfaces."""
+    """Return the page's URL for the log, with ``localhost`` if the server listens on loopback or on all interfaces."""
     host, _ = split_address(settings.listen)
     shown = "localhost" if host in LOOPBACKS | WILDCARDS else f"[{host}]" if ":" in host else host
     return f"http{'s' if settings.tls_cert_file else ''}://{shown}:{port}/"
@@ -50,10 +50,10 @@ def web_server(
     api: Callable[[str, str], Answer] | None = None,
     consumers: LatchedReadiness | None = None,
 ) -> HttpServer:
-    """Return the server, not started yet; ``pages``, ``site``, ``api`` and ``consumers`` as in `WebApp`.
+    """Return the server, not started yet; ``pages``, ``site``, ``api`` and ``consumers`` are those of `WebApp`.
 
     Raises:
-        InvalidInputError: naming the setting whose file cannot be used.
+        InvalidInputError: a file cannot be used; names the setting.
     """
     app = WebApp(
         pages,
@@ -77,11 +77,11 @@ def web_server(
 
 
 def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
-    """Return the endpoint's settings, and its TLS (None without).
+    """Return the endpoint's settings, and its TLS (None if TLS is not configured).
 
     Raises:
-        InvalidInputError: naming the setting whose file cannot be used, or that is missing for an address beyond
-            loopback.
+        InvalidInputError: a file cannot be used, or an address beyond loopback lacks a required setting; names the
+        setting.
     """
     host, port = split_address(settings.events_listen)
     bearer = bearer_of("events_token_file", settings.events_token_file, clock)
@@ -99,7 +99,7 @@ def events_server(
     clock: Clock,
     alive: Callable[[str], None] = lambda _process: None,
 ) -> HttpServer:
-    """Return the server, not started yet; ``accept`` and ``alive`` as in `EventsApp`.
+    """Return the server, not started yet; ``accept`` and ``alive`` are those of `EventsApp`.
 
     Raises:
         InvalidInputError: see `events_endpoint`.

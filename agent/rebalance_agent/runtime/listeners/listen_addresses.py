@@ -1,4 +1,4 @@
-"""The addresses of a gateway, from settings: where it listens, and the brokers that it connects to."""
+"""Reads a gateway's addresses from settings: those to listen on, and those of the brokers to connect to."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
 def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
-    """Return the addresses to listen on and to connect to, with TLS for both sides.
+    """Return the addresses to listen on and to connect to, with the TLS contexts for both sides.
 
     Raises:
-        InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.
+        InvalidInputError: a setting is missing, contradicts another, or its file cannot be used; names the setting.
     """
     if not properties.get("bootstrap.servers"):
         raise InvalidInputError("kafka.bootstrap.servers", "is missing: add --bootstrap-servers HOST:PORT,...")
@@ -49,7 +49,7 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
 
 
 def _servers(text: str) -> tuple[Address, ...]:
-    """The addresses in ``bootstrap.servers``, as librdkafka reads them: with or without a protocol and a port."""
+    """Return the addresses in ``bootstrap.servers``, read as in librdkafka: with or without a protocol and a port."""
     addresses = []
     for server in filter(None, map(str.strip, text.split(","))):
         try:

@@ -1,4 +1,4 @@
-"""The read-only listener's application: /metrics, health, /config, the API, and pages for people at /."""
+"""The application of the read-only listener: serves /metrics, health, /config, the API, and HTML pages at /."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["API_PREFIX", "HEALTH_PATHS", "WebApp"]
 API_PREFIX = "/api/"
 
 GZIP_LEVEL = 1
-"""Compression level: metrics are repetitive, and higher levels take several times as long for a few percent."""
+"""Compression level: metrics are repetitive; higher levels take several times as long and save a few percent."""
 
 GZIP_BYTES_MIN = 1_000
-"""Smallest body that is compressed, in bytes: a smaller one fits into one packet."""
+"""Smallest body to compress, in bytes: a smaller body fits into one packet."""
 
 _JSON = "application/json"
 _GZIP_WINDOW = zlib.MAX_WBITS | 16
@@ -52,11 +52,11 @@ class WebApp:
         health_open: bool = True,
         consumers: LatchedReadiness | None = None,
     ) -> None:
-        """``pages`` are called on every scrape. ``consumers``: those beside the process, None if it has none.
+        """``pages`` are called on every scrape. ``consumers``: readiness of the process's consumers, if it has any.
 
-        ``site``: the pages for people. ``api`` answers (path, query string) for every path under ``/api/``; ``config``
-        returns what /config shows, without secrets. With ``bearer`` every request must carry its token, except for
-        the pages' assets, and for health while ``health_open``.
+        ``site``: the HTML pages. ``api`` answers (path, query string) for every path under ``/api/``. ``config``
+        returns the content of /config, without secrets. With ``bearer``, every request must have the bearer token,
+        except requests for the pages' assets, and for health if ``health_open`` is True.
         """
         self._pages, self._readiness = tuple(pages), readiness
         self._bearer, self._open = bearer, (*ASSETS, *(HEALTH_PATHS if health_open else ()))
@@ -74,7 +74,7 @@ class WebApp:
         self._api = _handler(api) if api else None
 
     def refuse(self, head: Request) -> Response:
-        """Return the answer to a request with a body, before the body is read: no path takes one."""
+        """Return the answer to a request with a body, before the body is read: no path accepts a body."""
         handler = self._handler_of(head)
         return self._complete(head, handler if isinstance(handler, Response) else _no_body())
 
@@ -85,7 +85,7 @@ class WebApp:
 
     @staticmethod
     def _complete(request: Request, response: Response) -> Response:
-        """Return the response with the common headers, compressed if the client accepts it."""
+        """Return the response with the common headers, compressed if the client accepts gzip."""
         headers = [*_HEADERS, *response.headers]
         headers.append(("Content-Security-Policy", POLICY if response.content_type == HTML else "default-src 'none'"))
         pieces = response.body if isinstance(response.body, list) else [response.body]
@@ -95,7 +95,7 @@ class WebApp:
         return Response(response.status, response.content_type, pieces, headers)
 
     def _handler_of(self, request: Request) -> Application | Response:
-        """Return the handler of the request; a refusal if the request is not allowed, or no path matches."""
+        """Return the handler of the request, or a refusal if the request is not allowed or no path matches."""
         path = request.path
         if self._bearer and path not in self._open and not self._bearer.allows(request):
             page = path in self._site.paths and "text/html" in request.headers.get("accept", "")
@@ -129,7 +129,7 @@ class WebApp:
         return Response("200 OK" if ready else "503 Service Unavailable", _JSON, _json(answer))
 
     def _page(self, request: Request) -> Response:
-        """Return a page, or 304 if the client already has it: an open page is requested again every few seconds."""
+        """Return a page, or 304 if the client already has this version: an open page is requested every few seconds."""
         links = [*(path for path in self._paths if path not in self._site.paths), *(_API_LINKS if self._api else ())]
         status, kind, body = self._site.answer(request.path, request.query, links)
         tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'

@@ -34,7 +34,7 @@ class Push(Protocol):
 
 
 class _NoPush:
-    """The push of a process without OTLP: it does nothing."""
+    """The push of a process without OTLP, which does nothing."""
 
     def start(self) -> None:
         """Do nothing."""
@@ -44,9 +44,9 @@ class _NoPush:
 
 
 def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -> Push:
-    """Return the push of ``pages``, not started yet; it does nothing if no variable turns it on.
+    """Return the push of ``pages``, not started yet; the push does nothing if no variable turns it on.
 
-    It logs the variables that have no effect.
+    Variables that have no effect are logged.
     """
     signals = otlp_signals()
     for problem in signals.problems:
@@ -59,9 +59,10 @@ def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -
 
 
 def configured_passing(count: Callable[..., None], *, pushed: bool) -> PassedTelemetry:
-    """Return the forwarder of clients' metrics to the environment's endpoint, not started yet.
+    """Return the forwarder of clients' metrics to the endpoint that the environment names; the caller starts it.
 
-    ``count`` gets outcomes, as in `PassedTelemetry`. ``pushed``: whether clients are asked for metrics.
+    ``count`` receives the outcome of each push, as in `PassedTelemetry`. ``pushed``: whether clients are asked for
+    metrics.
 
     Raises:
         InvalidInputError: clients are not asked for metrics, or the environment names no endpoint.

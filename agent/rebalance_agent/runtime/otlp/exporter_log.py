@@ -1,4 +1,4 @@
-"""Captures the log messages of an SDK exporter, which logs each failed attempt, for one log line of ours."""
+"""Captures the log messages of an SDK exporter, which logs each failed attempt, so that the agent logs one line."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ REASON_MAX = 300
 
 
 class ExporterLog(logging.Handler):
-    """The first message that the exporter's module logged in the last attempt. A context manager for one attempt."""
+    """A context manager for one export attempt; it keeps the first message that the exporter's module logs."""
 
     def __init__(self, module: str) -> None:
-        """``module``: the name of the exporter's logger, whose messages go nowhere else from now on."""
+        """``module``: the name of the exporter's logger, whose messages no other handler gets from now on."""
         super().__init__()
         self.reason = ""
         self._logger = logging.getLogger(module)
         self._logger.propagate = False
 
     def __enter__(self) -> Self:
-        """Forget the last attempt, and start capturing."""
+        """Forget the message of the previous attempt, and start capturing."""
         self.reason = ""
         self._logger.addHandler(self)
         return self

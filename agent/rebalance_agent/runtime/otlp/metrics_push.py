@@ -1,4 +1,4 @@
-"""Pushes all metrics over OTLP from a separate thread, for which no other thread waits."""
+"""Pushes all metrics over OTLP from a separate thread, so that no other thread waits for the collector."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rebalance_agent.runtime.otlp.otlp_resource import SCOPE, process_resource
 __all__ = ["MetricsPush"]
 
 STOP_S = 2.0
-"""Longest wait at stop for the last export, in seconds."""
+"""Longest wait for the last export at stop, in seconds."""
 
 _NS = 1_000_000
 
@@ -47,7 +47,7 @@ class MetricsPush:
         interval_seconds: float,
         exporter: _Exporter | None = None,
     ) -> None:
-        """``exporter``: by default the SDK's, which the environment configures."""
+        """``exporter``: by default the SDK's exporter, which the environment configures."""
         self._pages, self._counts, self._clock = tuple(pages), counts, clock
         self._interval_seconds = interval_seconds
         self._exporter = exporter or OTLPMetricExporter()
@@ -64,7 +64,7 @@ class MetricsPush:
         self._thread.start()
 
     def stop(self) -> None:
-        """Export once more, unless the last export failed; waits at most `STOP_S`."""
+        """Export once more, unless the last export failed; wait at most `STOP_S` seconds."""
         self._stop.set()
         self._thread.join(STOP_S)
 

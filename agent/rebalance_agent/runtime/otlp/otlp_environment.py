@@ -1,4 +1,4 @@
-"""Reads which signals the standard ``OTEL_*`` variables turn on. The exporters of the SDK read the others themselves.
+"""Reads which signals the standard ``OTEL_*`` variables turn on. The SDK's exporters read the other variables.
 
 https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ and .../protocol/exporter/
 """
@@ -24,9 +24,9 @@ _PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 @dataclass(frozen=True, slots=True)
 class OtlpSignals:
-    """The signals that are exported; ``interval_seconds``: the time between two exports of metrics.
+    """The signals to export. ``interval_seconds``: the time between two exports of metrics.
 
-    ``problems``: a text for each variable that has no effect, with its name and the reason.
+    ``problems``: one text for each variable that has no effect, with the variable's name and the reason.
     """
 
     metrics: bool = False
@@ -37,7 +37,7 @@ class OtlpSignals:
 
 @dataclass(frozen=True, slots=True)
 class OtlpTarget:
-    """The URL of an OTLP endpoint and its headers; ``verify`` and ``certificate`` are those of ``requests``."""
+    """The URL and headers of an OTLP endpoint, with ``verify`` and ``certificate`` (``cert``) as in ``requests``."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -46,7 +46,7 @@ class OtlpTarget:
 
 
 def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
-    """Return the signals that the environment turns on: those with an endpoint, their own or that of all signals.
+    """Return the signals that the environment turns on: those with their own endpoint, or all if a common one is set.
 
     A value that cannot work, or a missing package, turns a signal off, as OpenTelemetry's specification demands: these
     variables are often set for all containers of a cluster, and must not keep a process from starting.
@@ -65,7 +65,7 @@ def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
 
 
 def metrics_target(environ: Mapping[str, str] | None = None) -> OtlpTarget:
-    """Return the endpoint of metrics, for requests without the SDK's exporter. Call it only if metrics are on."""
+    """Return the endpoint of metrics, for requests without the SDK's exporter. Call this only if metrics are on."""
     from opentelemetry.util.re import parse_env_headers  # noqa: PLC0415 - of an extra
 
     environ = os.environ if environ is None else environ
@@ -86,7 +86,7 @@ def metrics_target(environ: Mapping[str, str] | None = None) -> OtlpTarget:
 
 
 def _is_on(environ: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Whether ``signal`` has an endpoint, and no variable selects another or no exporter; if not, adds the problem."""
+    """Return whether ``signal`` is exported to an OTLP endpoint; add an unusable variable to ``problems``."""
     variable = _endpoint_of(environ, signal)
     url = environ.get(variable, "")
     exporter = environ.get(f"OTEL_{signal}_EXPORTER") or "otlp"
@@ -114,7 +114,7 @@ def _usable(url: str) -> bool:
 
 
 def _endpoint_of(environ: Mapping[str, str], signal: str) -> str:
-    """Return the variable that has the endpoint of ``signal``: its own if that is set."""
+    """Return the variable with the endpoint of ``signal``: the signal's own if it is set, else the common variable."""
     own = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"
     return own if environ.get(own) else _ENDPOINT
 

@@ -1,4 +1,4 @@
-"""Samples of the catalogue's metrics in OpenTelemetry's types. Names, labels and values are those of /metrics."""
+"""Converts samples of the catalogue's metrics to OpenTelemetry's types; names, labels and values are as in /metrics."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rebalance_agent.metrics.metric import Metric, MetricType
 __all__ = ["CONVENTIONS", "POINTS_MAX", "otlp_metrics"]
 
 POINTS_MAX = 5_000
-"""Points in one request: about a megabyte; collectors accept several by default."""
+"""Points in one request, about a megabyte; collectors accept requests of several megabytes by default."""
 
 CONVENTIONS = {
     "consumergroup": "messaging.consumer.group.name",
     "topic": "messaging.destination.name",
     "client_id": "messaging.client.id",
 }
-"""Label -> the attribute of the semantic conventions that points have besides it."""
+"""Label -> the attribute of the semantic conventions that points have in addition to the label."""
 
 _Labels = tuple[tuple[str, str], ...]
 
@@ -37,7 +37,8 @@ _Labels = tuple[tuple[str, str], ...]
 def otlp_metrics(row: Metric, samples: Iterable[ParsedSample], start_ns: int, now_ns: int) -> Iterator[OtlpMetric]:
     """Yield the samples of one metric in parts of at most `POINTS_MAX` points.
 
-    ``start_ns``: since when counters count, ``now_ns``: when they were read, in nanoseconds since the epoch.
+    ``start_ns``: when counters began to count; ``now_ns``: when they were read. Both are in nanoseconds since the
+    epoch.
     """
     if row.kind is MetricType.HISTOGRAM:
         buckets = _histograms(samples, start_ns, now_ns)
@@ -53,7 +54,7 @@ def otlp_metrics(row: Metric, samples: Iterable[ParsedSample], start_ns: int, no
 def _histograms(samples: Iterable[ParsedSample], start_ns: int, now_ns: int) -> Iterator[HistogramDataPoint]:
     """Yield a point for each series, whose samples come together: ascending buckets, then sum and count in any order.
 
-    Lowest and highest value are unknown; the encoder leaves None out.
+    The lowest and the highest value are unknown, so both are None, which the encoder leaves out.
     """
     bounds: list[float] = []
     totals = [0.0]

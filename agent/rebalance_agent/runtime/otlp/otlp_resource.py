@@ -1,4 +1,4 @@
-"""The process as an OpenTelemetry resource."""
+"""Describes this process as an OpenTelemetry resource."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _INSTANCE = str(uuid.uuid4())
 
 
 def process_resource(environ: Mapping[str, str] | None = None) -> Resource:
-    """Name, version and instance of the service, its pod and node if known; ``OTEL_RESOURCE_ATTRIBUTES`` overrides all.
+    """Return the service's name, version and instance, and the pod and node if known, as a resource.
 
-    ``environ`` has ``POD_NAME`` and ``NODE_NAME``, which the chart sets.
+    ``OTEL_RESOURCE_ATTRIBUTES`` overrides all of them. ``environ`` has ``POD_NAME`` and ``NODE_NAME``, which the chart
+    sets.
     """
     environ = os.environ if environ is None else environ
     detected = dict(Resource.create().attributes)

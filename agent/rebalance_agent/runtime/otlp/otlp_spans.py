@@ -1,4 +1,4 @@
-"""Spans in OpenTelemetry's types."""
+"""Converts spans to OpenTelemetry's types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def otlp_span(span: Span, resource: Resource) -> ReadableSpan:
-    """Return the span as the SDK's exporters take it."""
+    """Return the span in the type that the SDK's exporters accept."""
     return ReadableSpan(
         span.name,
         context=_context(span.trace_id, span.span_id),

@@ -1,4 +1,4 @@
-"""Passes the metrics that clients push to a gateway on to an OTLP endpoint, on a background thread."""
+"""Forwards the metrics that clients push to a gateway to an OTLP endpoint, in a background thread."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rebalance_agent.runtime.otlp.otlp_environment import OtlpTarget
 __all__ = ["WAITING_BYTES_MAX", "PassedTelemetry"]
 
 WAITING_BYTES_MAX = 8 * 1024 * 1024
-"""Maximum waiting bytes: half an hour of 50 clients, at 3 KiB for each push."""
+"""Maximum number of waiting bytes: half an hour of pushes from 50 clients, at 3 KiB for each push."""
 
 ATTEMPT_S = 10.0
-"""Seconds for one request. It is not repeated: the client's next push has the same metrics."""
+"""Timeout of one request, in seconds. A request is not repeated: the client's next push has the same metrics."""
 
 STOP_S = 2.0
-"""Longest wait at stop for what is left, in seconds."""
+"""Longest wait for the remaining requests at stop, in seconds."""
 
 
 class _Count(Protocol):
@@ -28,10 +28,10 @@ class _Count(Protocol):
 
 
 class PassedTelemetry:
-    """The waiting pushes, and the thread that posts them one by one. If too many wait, the oldest are dropped."""
+    """Queues pushes and posts them one by one in a thread. If too many wait, the oldest are dropped."""
 
     def __init__(self, target: OtlpTarget, count: _Count) -> None:
-        """``count`` takes the outcome of each push: delivered, failed or dropped."""
+        """``count`` receives the outcome of each push: delivered, failed or dropped."""
         self._target, self._count = target, count
         self._changed = threading.Condition()
         self._waiting: deque[bytes] = deque()
@@ -48,7 +48,7 @@ class PassedTelemetry:
         self._thread.start()
 
     def put(self, request: bytes) -> None:
-        """Queue an OTLP request. Returns at once; from any thread."""
+        """Queue an OTLP request and return at once. Any thread may call this."""
         dropped = 0
         with self._changed:
             self._waiting.append(request)
@@ -61,7 +61,7 @@ class PassedTelemetry:
             self._count("dropped", dropped)
 
     def stop(self) -> None:
-        """Post what is left, `STOP_S` at most; the rest is counted as dropped."""
+        """Post the remaining requests for at most `STOP_S` seconds; those that are left then are counted as dropped."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -93,7 +93,7 @@ class PassedTelemetry:
             return request
 
     def _post(self, request: bytes) -> str:
-        """Post one request; return why the collector did not accept it, empty if it did."""
+        """Post one request; return why the collector did not accept the request, or an empty string."""
         try:
             answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
         except requests.RequestException as error:

@@ -10,7 +10,7 @@ __all__ = ["acl_script"]
 
 
 def acl_script(role: str, rights: Iterable[Right], principal: str, servers: str) -> str:
-    """Return the script; each command is below its permission and its purpose. It may be run again: ACLs are a set."""
+    """Return the script; a comment above each command has the permission and its purpose. The script is idempotent."""
     head = (
         "#!/bin/sh",
         f"# The ACLs of the {role} for {principal}. Run this script as a principal that may alter ACLs; its arguments",

@@ -1,4 +1,4 @@
-"""Finds out why a server cannot be reached: tests its name, connection, TLS and login. Used after librdkafka failed.
+"""Finds out why librdkafka could not reach a server: tests the server's name, connection, TLS and login.
 
 librdkafka reports only that a certificate cannot be verified; Python's ``ssl`` also reports why.
 """
@@ -16,10 +16,10 @@ from rebalance_agent.instrumentation.client_tls import trusting_context
 __all__ = ["TIMEOUT_S", "connection_trouble", "diagnose", "tls_trouble"]
 
 TIMEOUT_S = 3.0
-"""Longest wait for a connection or a handshake, in seconds; a server on another continent takes less than one."""
+"""Longest wait for a connection or a handshake, in seconds; a server on another continent takes less than 1 s."""
 
 _HTTP = int.from_bytes(b"HTTP", "big")
-"""The size that a Kafka client reads from the start of an HTTP answer."""
+"""The message size that a Kafka client reads from the first bytes of an HTTP answer."""
 
 _UNKNOWN = "is signed by an authority that is not trusted"
 _ADD = "add that authority's certificate to the CA file (ssl.ca.location)"
@@ -38,7 +38,7 @@ _VERIFICATION = {
 
 
 def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) -> tuple[str, str]:
-    """Return the problem of a server, and its solution; ``error`` is librdkafka's."""
+    """Return a server's problem and the solution; ``error`` is librdkafka's error text."""
     if trouble := connection_trouble(host, port):
         return trouble
     if str(_HTTP) in error:
@@ -54,7 +54,7 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) ->
 
 
 def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
-    """Return the problem of the name or the connection, and its solution; None if a connection is accepted."""
+    """Return the problem of the name or the connection, and the solution; None if a connection is accepted."""
     try:
         socket.create_connection((host, port), TIMEOUT_S).close()
     except socket.gaierror as error:
@@ -72,7 +72,7 @@ def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
 
 
 def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str] | None:
-    """Return the problem of the handshake or the server's certificate, and its solution; None if it is trusted."""
+    """Return the problem of the handshake or the certificate, and the solution; None if the handshake succeeds."""
     try:
         with (
             socket.create_connection((host, port), TIMEOUT_S) as connection,
@@ -128,7 +128,7 @@ def _trusting() -> ssl.SSLContext:
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return a context that verifies as librdkafka does; None if it does not verify, or Python's ``ssl`` cannot."""
+    """Return a context that verifies like librdkafka; None if it does not verify, or Python's ``ssl`` cannot."""
     if properties.get("enable.ssl.certificate.verification", "true").lower() in ("false", "0", "f"):
         return None
     try:

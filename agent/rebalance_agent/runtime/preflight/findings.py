@@ -1,4 +1,4 @@
-"""The result of one check, and the exit code of all of them."""
+"""The result of one check, and the exit code for all results."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class FindingStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row of the report; every text is one line.
+    """One row of the report; every text has one line.
 
-    ``purpose``: why the agent needs it; ``detail``: the observation or the problem; ``lost``: what the agent cannot do
-    without it, in the degraded ``mode``; ``fix``: a command or instruction.
+    ``purpose``: why the agent needs what was checked; ``detail``: the observation or the problem; ``lost``: what the
+    agent cannot do if it is missing, in the degraded ``mode``; ``fix``: a command or instruction.
     """
 
     name: str
@@ -36,26 +36,26 @@ class Finding:
     mode: str = ""
     fix: str = ""
     reached: bool | None = None
-    """Whether the cluster was reached through this server; None if the check is not of a server."""
+    """Whether the cluster was reached through this server; None if the check is not about a server."""
 
 
 def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """Return a check that failed."""
+    """Return the finding of a check that failed."""
     return Finding(name, FindingStatus.FAILED, purpose, detail, fix=fix, reached=reached)
 
 
 def skipped(name: str, detail: str) -> Finding:
-    """Return a check that is not needed, or cannot be made now."""
+    """Return the finding of a check that is not needed, or cannot be made now."""
     return Finding(name, FindingStatus.SKIPPED, detail=detail)
 
 
 def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """Return a check that succeeded."""
+    """Return the finding of a check that succeeded."""
     return Finding(name, FindingStatus.OK, purpose, detail, reached=reached)
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """Return 0 if all requirements are met, 1 if something is missing or failed, 2 if no server could be reached."""
+    """Return 0 if all requirements are met, 1 if one is missing or failed, 2 if no server could be reached."""
     findings = tuple(findings)
     servers = [finding.reached for finding in findings if finding.reached is not None]
     if servers and not any(servers):

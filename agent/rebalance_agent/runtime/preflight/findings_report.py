@@ -1,4 +1,4 @@
-"""Writes findings as text, row by row, and as one object for JSON."""
+"""Formats findings as text, row by row, and as one object for JSON."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ CHECK_FIELDS = {
     "degraded_mode": "mode",
     "fix": "fix",
 }
-"""Name in the report -> field of a `Finding`, in order."""
+"""Name in the report -> field of a `Finding`, in the report's order."""
 
 _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
 
 _COLORS = {FindingStatus.OK: 32, FindingStatus.MISSING: 33, FindingStatus.FAILED: 31}
-"""Status -> foreground colour of its word (ECMA-48); others have none."""
+"""Status -> foreground colour of the status's word (ECMA-48); other statuses have no colour."""
 
 
 def row(finding: Finding, colors: bool = False) -> str:
-    """Return a line with status and name; below it purpose, loss, mode and fix, if the check failed.
+    """Return a line with status and name; if the check failed, purpose, loss, mode and fix follow on further lines.
 
-    ``colors``: whether the status has its colour.
+    ``colors``: whether to colour the status.
     """
     status = f"{finding.status:<8}"
     if colors and finding.status in _COLORS:
@@ -48,12 +48,12 @@ def row(finding: Finding, colors: bool = False) -> str:
                 text, WIDTH, initial_indent=begin, subsequent_indent=INDENT * 2, break_on_hyphens=False
             )
         if finding.fix:
-            lines.append(f"{INDENT}{'fix':<8} {finding.fix}")  # in one line, to be copied
+            lines.append(f"{INDENT}{'fix':<8} {finding.fix}")  # on one line, so that users can copy it
     return "\n".join(lines)
 
 
 def closing(findings: Iterable[Finding]) -> str:
-    """Return the last lines: the counts by status, and what they mean."""
+    """Return the last lines: the counts by status, and what the counts mean."""
     findings = tuple(findings)
     counts = Counter(finding.status for finding in findings)
     summary = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])

@@ -1,4 +1,4 @@
-"""Checks of a gateway that a sidecar does not need: its address, TLS on both sides, rules, brokers, ports."""
+"""Checks a gateway's own requirements: its address, TLS on both sides, rules, brokers, ports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rebalance_agent.ui.words import plural
 __all__ = ["gateway_findings"]
 
 GROUPS_MAX = 20
-"""Maximum number of groups checked, for all rules together: a pod has a few groups."""
+"""Maximum number of groups to check for all rules together: a pod has a few groups."""
 
 ANSWER_SECONDS = 5.0
 """Longest wait for a broker's ApiVersions answer, in seconds."""
@@ -47,7 +47,7 @@ _REQUEST = _HEAD.pack(_HEAD.size - 4, API_VERSIONS, 0, 7, -1)
 
 
 def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """Return the findings of the gateway's own checks. The functions that refuse settings at the start check them."""
+    """Yield the findings of the gateway's own checks, which use the functions that refuse settings at startup."""
     try:
         where = listen_addresses(settings, properties, clock)
     except InvalidInputError as error:
@@ -89,7 +89,7 @@ def _seats(rule: SeatRule, settings: GatewaySettings) -> Iterator[Finding]:
 
 
 def _leases() -> Finding:
-    """Whether the pod's service account may use Lease objects."""
+    """Return whether the pod's service account may use Lease objects."""
     name, fix = "leases of seats", "bind a role with get, list, create, update and delete on leases"
     try:
         status, _ = ApiServer.of_pod().request("GET", "leases?limit=1")
@@ -101,7 +101,7 @@ def _leases() -> Finding:
 
 
 def _switch(path: str) -> Finding:
-    """Whether the switch file turns seats off now; this is an error only if the file cannot be understood."""
+    """Return whether the switch file turns seats off now; this is an error only if the file cannot be understood."""
     name, switch = f"file {path}", read_switch(path)
     if not switch.understood:
         return failed(name, f"{switch.reason}, so seats are off", "write on or off to the file, or remove it")
@@ -111,7 +111,7 @@ def _switch(path: str) -> Finding:
 
 
 def _seats_file(path: Path) -> Finding:
-    """Whether the file with the gateway's seats can be replaced, for which its folder has to be written."""
+    """Return whether the file with the gateway's seats can be replaced, for which its folder must be writable."""
     name, purpose = f"file {path}", "a restarted gateway reads its seats from it"
     if os.access(path.parent, os.W_OK | os.X_OK):
         return passed(name, "its folder is writable", purpose)
@@ -135,7 +135,7 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
 
 
 def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
-    """One finding per group that a rule matches: whether the rule can apply to the group as it is now."""
+    """Yield one finding per group that a rule matches: whether the rule can apply to the group's current state."""
     try:
         names = sorted(listed.group for listed in cluster.list_groups().groups if rules.of(listed.group))
         described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
@@ -175,7 +175,7 @@ def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
 
 
 def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> Iterator[Finding]:
-    """One finding per address, in order; all are tried at the same time."""
+    """Yield one finding per address, in order; all addresses are tried at the same time."""
 
     async def try_all() -> list[str]:
         return await asyncio.gather(*(_trouble(address, tls) for address in addresses.values()))
@@ -191,7 +191,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
-    """Return the reason why the gateway cannot connect a client to this address; empty if it can."""
+    """Return why the gateway cannot connect a client to this address; an empty string if it can."""
     if problem := address_problem(address):
         return problem
     try:

@@ -1,4 +1,4 @@
-"""Checks of a role's requirements outside Kafka: files, addresses to listen on, the webhook."""
+"""Checks a role's requirements outside Kafka: files, addresses to listen on, the webhook."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ __all__ = ["free_address", "local_findings"]
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
 
 _SERVER = "rebalance-agent"
-"""The header Server of every answer of the agent's listeners, refusals included."""
+"""The header ``Server`` in every answer of the agent's listeners, including refusals."""
 
 _NO_CHECK_TIME = 0x200000
-"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: an expired certificate is accepted, too."""
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which also accepts an expired certificate."""
 
 
 def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    """One finding per file, address and webhook in the settings; files and listeners first.
+    """Yield one finding per file, address and webhook in the settings; files and listeners come first.
 
-    Settings are checked by the functions that refuse them when the role starts.
+    The checks use the functions that refuse the settings when the role starts.
     """
     yield from _files(settings, clock)
     yield free_address(settings, "listen", settings.listen, "serves metrics, health and the API")
@@ -57,7 +57,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    # The first path that is set names the row: an incomplete set of certificate, key and authority is also wrong.
+    # The first path that is set names the row: an incomplete set of certificate, key and authority is also an error.
     files: list[tuple[str, Callable[[], object]]] = [
         (next(filter(None, tls_paths(settings, "tls_")), ""), lambda: listener_tls(settings, "tls_", clock)),
         (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),
@@ -92,7 +92,7 @@ def _events_listen(settings: ListeningSettings, clock: Clock) -> Finding:
 
 
 def free_address(settings: AgentSettings, setting: str, address: str, purpose: str) -> Finding:
-    """Whether ``address``, the value of ``setting``, can be listened on, or a running agent listens on it."""
+    """Return whether ``address``, the value of ``setting``, can be listened on, or is in use by a running agent."""
     name = f"{setting} {address}"
     host, port = split_address(address)
     try:
@@ -108,9 +108,9 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
 
 
 def _agent_answers(settings: AgentSettings) -> bool:
-    """Whether an agent listens on the web port of these settings: a check beside a running agent must not fail.
+    """Return whether an agent listens on the web port of these settings: a check beside a running agent must not fail.
 
-    With TLS it must have the certificate of the settings. No token is sent: a refusal identifies an agent, too.
+    With TLS, the agent must have the certificate in the settings. No token is sent: a refusal also identifies an agent.
     """
     host, port = split_address(settings.listen)
     host = _WILDCARDS.get(host, host)
@@ -118,7 +118,7 @@ def _agent_answers(settings: AgentSettings) -> bool:
         with closing(_connection(host, port, settings.tls_cert_file)) as connection:
             connection.connect()
             if settings.tls_client_ca_file:
-                return True  # without a client certificate nothing more can be asked
+                return True  # without a client certificate no request is possible
             connection.request("GET", "/healthz")
             return connection.getresponse().getheader("Server") == _SERVER
     except (OSError, HTTPException):
@@ -126,7 +126,7 @@ def _agent_answers(settings: AgentSettings) -> bool:
 
 
 def _connection(host: str, port: int, certificate: str) -> HTTPConnection:
-    """Return a connection without a proxy; with a ``certificate``, only to a server that has this one."""
+    """Return a connection without a proxy; if a ``certificate`` is given, the server must have that certificate."""
     if not certificate:
         return HTTPConnection(host, port, timeout=TIMEOUT_S)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -141,7 +141,7 @@ def _events_file(settings: AgentSettings) -> Finding:
     name, purpose = f"events_file {path}", "events are appended to it"
     fix = "give this user permission to write there, or choose another: --events-file"
     if _missing(path):
-        # The file is not created to find out: a check changes nothing.
+        # Do not create the file to find out: a check changes nothing.
         if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
             return failed(name, "is not writable", fix, purpose)
     elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
@@ -153,13 +153,13 @@ def _missing(path: str) -> bool:
     try:
         Path(path).stat()
     except OSError as error:
-        return isinstance(error, FileNotFoundError)  # else opening it fails with the reason
+        return isinstance(error, FileNotFoundError)  # otherwise opening the file fails with the reason
     return False
 
 
 def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
     target = webhook_target(settings.events_webhook)
-    # Without the path, which may be secret.
+    # The name is without the path, which may be secret.
     name, purpose = f"events_webhook {target.scheme}://{target.host}:{target.port}", "events are posted to it"
     if refused := _built(name, purpose, lambda: configured_webhook(settings, clock)):
         return refused

@@ -1,4 +1,4 @@
-"""All checks of a role, in order: this machine, the servers, the cluster, the permissions, the sources."""
+"""Makes all checks of a role, in order: this machine, the servers, the cluster, the permissions, the sources."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
 
         yield from gateway_findings(settings, properties, clock)
         if not settings.events_topic:
-            return  # clients log in through it; it may have no login of its own
+            return  # clients log in through the gateway, which may have no login of its own
     servers = servers_of(properties)
     if not servers:
         yield _without_servers(settings)
@@ -51,14 +51,14 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
 
 
 def _without_servers(settings: AgentSettings) -> Finding:
-    """Return the finding if there are no servers: a sidecar may work without a cluster, an observer cannot."""
+    """Return the finding for the case without servers: a sidecar may work without a cluster, an observer cannot."""
     if isinstance(settings, ObserverSettings) and not settings.idle:
         return failed("cluster", "no bootstrap.servers are set", "add --bootstrap-servers HOST:PORT,...", reached=False)
     return skipped("cluster", "no bootstrap.servers are set, so the agent works without Kafka")
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding where an idempotent producer refuses the properties, which a consumer may accept."""
+    """Yield a finding if an idempotent producer refuses the properties; a consumer may still accept them."""
     try:
         events_producer(properties)
     except InvalidInputError as error:

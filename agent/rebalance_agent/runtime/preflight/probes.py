@@ -1,4 +1,4 @@
-"""Tests which of its permissions a role has; the proof of each is an answer of the brokers."""
+"""Tests which of its required permissions a role has, from the brokers' answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_agent.runtime.settings.rights import EVERYTHING, Right
 __all__ = ["ProbeResult", "RightsProbe", "prove"]
 
 CREATED_PARTITIONS = 1
-"""Partitions in the request that only validates a topic's creation: a number that no policy forbids."""
+"""Number of partitions in the request that only validates a topic's creation: no policy forbids this number."""
 
 
 class ProbeResult(Enum):
@@ -21,21 +21,21 @@ class ProbeResult(Enum):
     HELD = "held"
     MISSING = "missing"
     UNKNOWN = "unknown"
-    """The brokers do not report it, or the resource does not exist yet."""
+    """The brokers do not report the permission, or the resource does not exist yet."""
     UNUSED = "unused"
     """The permission is not used now."""
 
 
 @dataclass(frozen=True, slots=True)
 class RightsProbe:
-    """The result for one permission, with a detail where it needs one."""
+    """The result for one permission, with a detail if the result needs an explanation."""
 
     verdict: ProbeResult
     detail: str = ""
 
 
 def prove(rights: Iterable[Right], access: AccessCheck) -> dict[Right, RightsProbe]:
-    """Right -> the result of its probe, in order.
+    """Return right -> the result of its probe, in the order of ``rights``.
 
     Raises:
         ClusterError: the brokers did not answer.
@@ -65,7 +65,7 @@ def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsPr
         return RightsProbe(ProbeResult.UNUSED, "the topic exists")
     if access.may_create(right.name, CREATED_PARTITIONS):
         return RightsProbe(ProbeResult.HELD)
-    # A hidden topic may exist: then permission to describe it is missing, and not this one.
+    # A hidden topic may exist: then the permission to describe the topic is missing, not the one to create it.
     return (
         RightsProbe(ProbeResult.MISSING)
         if topic.existence is Existence.ABSENT
@@ -82,6 +82,6 @@ def _some(right: Right) -> RightsProbe:
 def _among(right: Right, operations: Operations) -> RightsProbe:
     if operations is None:
         return RightsProbe(ProbeResult.UNKNOWN, "these brokers do not return authorized operations")
-    # KIP-430's names have underscores where kafka-acls.sh has capitals: describe_configs, DescribeConfigs.
+    # KIP-430's names have underscores, names in kafka-acls.sh have capitals: describe_configs, DescribeConfigs.
     held = {operation.replace("_", "") for operation in operations}
     return RightsProbe(ProbeResult.HELD if right.operation.lower() in held else ProbeResult.MISSING)

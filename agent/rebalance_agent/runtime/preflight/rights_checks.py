@@ -1,4 +1,4 @@
-"""Findings about permissions: the operations that brokers report as allowed, and a read of the offsets topic."""
+"""Makes findings about permissions, from the operations that brokers allow and from a read of the offsets topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettin
 __all__ = ["rights_findings"]
 
 READ_S = 5.0
-"""Longest wait for a first record of the offsets topic, or for its end, in seconds."""
+"""Longest wait, in seconds, for a first record of the offsets topic, or for the topic's end."""
 
 READ_WAIT_S = 0.1
 READ_MAX = 100
@@ -44,9 +44,9 @@ _STATUS = {
 def rights_findings(
     settings: AgentSettings, properties: Mapping[str, str], clock: Clock, brokers: int
 ) -> Iterator[Finding]:
-    """One finding per permission of the role, and for an observer one per source. ``brokers``: how many there are.
+    """Yield one finding per permission, and for an observer one per source. ``brokers``: the number of brokers.
 
-    An observer that can see no group fails: it would run, but never be ready.
+    The check of an observer that can see no group fails: the observer would run, but never be ready.
 
     Raises:
         ClusterError: the cluster stopped answering.
@@ -75,7 +75,7 @@ def rights_findings(
 
 
 def _no_epochs(cluster: Cluster) -> str:
-    """Why groups whose coordinator assigns cannot be described with their epochs; empty if they are listed."""
+    """Return why groups whose coordinator assigns cannot be described with epochs; an empty string if they can."""
     try:
         describer = cluster.epoch_describer()
     except InvalidInputError as error:
@@ -90,7 +90,7 @@ def _no_epochs(cluster: Cluster) -> str:
 
 
 def _blind_findings(missing: Sequence[Right]) -> Iterator[Finding]:
-    """One finding that no group is visible, if all permissions that show groups are ``missing``."""
+    """Yield a finding that no group is visible, if all permissions that show groups are ``missing``."""
     if not may_be_blind(missing):
         return
     names = " and ".join(str(right) for right in missing if right.mode in BLIND_MODES)
@@ -110,7 +110,7 @@ def _seen(
     cluster: Cluster,
     clock: Clock,
 ) -> RightsProbe:
-    """Return the probe's result, with what could be read of the resource itself."""
+    """Return the probe's result, with details from the resource itself where it can be read."""
     if proof.verdict is ProbeResult.MISSING:
         return proof
     if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):
@@ -132,7 +132,8 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
                     ProbeResult.UNKNOWN, "the topic does not exist yet: brokers create it for the first group"
                 )
             reader.begin(dict.fromkeys(range(partitions), BEGINNING))
-            # A record moves its partition's position, and so does the end of an empty partition.
+            # A record moves its partition's position; the end of an empty partition also moves that partition's
+            # position.
             reader.positions = dict.fromkeys(range(partitions), NOWHERE)
             end = clock.monotonic() + READ_S
             while set(reader.positions.values()) == {NOWHERE}:
@@ -147,7 +148,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
 
 
 def _shown(settings: ObserverSettings, cluster: Cluster) -> tuple[int, int]:
-    """Return how many groups are listed, and how many of them the observer shows."""
+    """Return the number of listed groups, and the number of groups among them that the observer shows."""
     listed = cluster.list_groups().groups
     shows = GroupFilter(settings.groups_allow, settings.groups_deny)
     return len(listed), sum(shows(group.group) for group in listed)

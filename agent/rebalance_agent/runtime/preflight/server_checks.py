@@ -1,4 +1,4 @@
-"""Checks each server separately: a client does not notice that a bootstrap server is down if another one answers."""
+"""Checks each server separately: a client does not notice that a bootstrap server is down if another server answers."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from rebalance_agent.runtime.settings.text_types import split_server
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
 SERVERS_MAX = 50
-"""Maximum number of servers that are tried; in a larger cluster the rest are skipped, as the report states."""
+"""Maximum number of servers to try; in a larger cluster the other servers are skipped, as the report states."""
 
 AT_ONCE = 8
-"""Maximum number of servers that are tried at the same time."""
+"""Maximum number of servers to try at the same time."""
 
 ANSWER_S = 6.0
-"""Longest wait for one server, in seconds: its TLS handshake, login and answer."""
+"""Longest wait for one server's TLS handshake, login and answer together, in seconds."""
 
 POLL_S = 0.02
 
 LOST_MAX = 3
-"""Connections that the server may close before that counts as its answer: librdkafka reconnects without end."""
+"""Number of connections that a server may close before the check fails: librdkafka reconnects without end."""
 
 _R = TypeVar("_R")
 
@@ -48,7 +48,7 @@ _TRANSIENT = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._T
 
 @dataclass(frozen=True, slots=True)
 class ReachableServers:
-    """The finding about one server, and its cluster's id and brokers (node id -> address), where it answered."""
+    """The finding about one server, and the cluster's id and brokers (node id -> address) if the server answered."""
 
     finding: Finding
     cluster_id: str = ""
@@ -61,7 +61,7 @@ def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[ReachableServers]:
-    """Try ``servers``, `AT_ONCE` at a time; results in the order in which they come."""
+    """Try ``servers``, `AT_ONCE` at a time; yield each result as soon as it is known."""
     yield from _in_parallel(
         [partial(_reach, f"server {server}", server, properties, clock) for server in servers[:SERVERS_MAX]]
     )
@@ -120,11 +120,11 @@ def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  
 
 
 def _reason(errors: Iterable[KafkaError], last: KafkaError) -> str:
-    """Return the most specific error: a final one, else how a connection ended, else that there was no answer."""
+    """Return the most specific error: a permanent error, else the error that ended a connection, else ``last``."""
     for codes in ((), (KafkaError._TRANSPORT,)):  # noqa: SLF001
         for error in errors:
             if error.code() in codes or (not codes and error.code() not in _TRANSIENT):
-                # Without the address, which the finding already contains: "sasl_ssl://kafka:9093/bootstrap: ..."
+                # Remove the address, which the finding already contains: "sasl_ssl://kafka:9093/bootstrap: ..."
                 return re.sub(r"^\S+://\S+: ", "", error.str())
     return last.str()
 
@@ -135,7 +135,7 @@ def _security(properties: Mapping[str, str]) -> str:
 
 
 def _in_parallel(calls: Sequence[Callable[[], _R]]) -> Iterator[_R]:
-    """Yield the results, as they come. Threads are daemons, so that Ctrl-C waits for none of them."""
+    """Yield each result as soon as it is known. The threads are daemons, so that Ctrl-C does not wait for them."""
     waiting = deque(calls)
     results: SimpleQueue[Future[_R]] = SimpleQueue()
 

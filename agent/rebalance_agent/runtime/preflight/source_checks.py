@@ -1,4 +1,4 @@
-"""Findings about the sources of generations: which are allowed, which is used, and what each costs."""
+"""Makes findings about the sources of generations: which are allowed, which one is used, and what each one costs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 __all__ = ["SOURCES", "source_findings", "source_rights"]
 
 SOURCES = ("offsets-topic", "frames", "describe")
-"""The values of the setting ``source``; the one that shows most is first."""
+"""The values of the setting ``source``; the source that shows most is first."""
 
 _RIGHTS = {
     "offsets-topic": Right("Read", "Topic", OFFSETS_TOPIC, "", "", ""),
     "describe": Right("Describe", "Group", EVERYTHING, "", "", ""),
 }
-"""Rights by their names only; `rights` has what they are for."""
+"""Rights with their names only; the module `rights` has their purposes."""
 
 
 def source_rights(settings: ObserverSettings) -> dict[str, Right]:
-    """Source -> the right that it needs. ``frames`` needs none if no events topic is read: events can be posted."""
+    """Return source -> required right. ``frames`` requires none if no events topic is set: events can be posted."""
     events = {"frames": Right("Read", "Topic", settings.events_topic, "", "", "")} if settings.events_topic else {}
     return _RIGHTS | events
 
@@ -32,9 +32,9 @@ def source_rights(settings: ObserverSettings) -> dict[str, Right]:
 def source_findings(
     settings: ObserverSettings, probes: Mapping[str, ProbeResult], brokers: int, groups: int, no_epochs: str = ""
 ) -> Iterator[Finding]:
-    """One finding per source. ``probes``: those of `source_rights`, by source; ``groups``: those that are shown.
+    """Yield one finding per source. ``probes``: source -> result for its right; ``groups``: number of shown groups.
 
-    ``no_epochs``: why groups whose coordinator assigns cannot be described with their epochs; empty if they can.
+    ``no_epochs``: why groups whose coordinator assigns cannot be described with epochs; an empty string if they can.
     """
     rights = source_rights(settings)
     allowed = {source: probes.get(source) is not ProbeResult.MISSING for source in SOURCES}
@@ -64,9 +64,9 @@ def _used(settings: ObserverSettings, allowed: Mapping[str, bool]) -> str:
 
 
 def _costs(settings: ObserverSettings, brokers: int, groups: int) -> dict[str, str]:
-    """What each source costs all brokers together, per second: upper limits where requests depend on the traffic."""
+    """Return each source's cost per second for all brokers together; an upper limit if the cost depends on traffic."""
     fetches = brokers * 1000 / int(TAIL_TUNING["fetch.wait.max.ms"])
-    # Twice: the client of librdkafka lists classic groups, and kafka-python's those whose coordinator assigns.
+    # Groups are listed twice: librdkafka lists classic groups, kafka-python lists groups whose coordinator assigns.
     listings = brokers * (1000 / settings.list_interval_ms + 1 / settings.list_all_interval_seconds)
     both = brokers * (1000 / settings.list_interval_ms + 1 / settings.describe_interval_seconds) + listings
     described = f"{_number(groups / settings.describe_interval_seconds)} descriptions of groups"

@@ -1,4 +1,4 @@
-"""The three roles as processes, and the common parts of every process.
+"""Runs the three roles as processes; contains the common parts of every process.
 
 - ``observer``, ``sidecar``, ``gateway``: each runs one role.
 - ``reported_readiness``: tracks whether the consumers that report to a process have their assignment.

@@ -39,20 +39,20 @@ GATEWAY = "gateway"
 """The readiness part for clients' connections."""
 
 STOP_CHECK_SECONDS = 0.2
-"""Seconds between two checks of the stop signal, which is set in another thread than the event loop's."""
+"""Seconds between two checks of the stop signal, which a thread other than the event loop's sets."""
 
 DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
-"""File descriptors: two per connection, one per broker's port, and some for pipes, posts and scrapes."""
+"""Number of file descriptors: two per connection, one per broker's port, some for pipes, posts and scrapes."""
 
 
 class GatewayRole:
-    """One gateway with its sidecar. Connections are handled in a separate thread with its own event loop."""
+    """One gateway with its sidecar. A separate thread with its own event loop handles the connections."""
 
     def __init__(self, settings: GatewaySettings, properties: Mapping[str, str], *, clock: Clock | None = None) -> None:
-        """``properties`` are librdkafka's, complete.
+        """``properties`` are the complete properties of librdkafka.
 
         Raises:
-            InvalidInputError: naming the setting that is wrong, or whose file cannot be used.
+            InvalidInputError: a setting is invalid, or its file cannot be used; names the setting.
         """
         self._settings, self._properties = settings, properties
         self._clock = clock or SystemClock()
@@ -80,21 +80,21 @@ class GatewayRole:
 
     @property
     def gateway_port(self) -> int:
-        """The port of clients' bootstrap connections, once `run` listens."""
+        """The port of clients' bootstrap connections, known once `run` listens."""
         return self._gateway.port if self._gateway else 0
 
     @property
     def port(self) -> int:
-        """The port of /metrics, once `run` listens."""
+        """The port of /metrics, known once `run` listens."""
         return self._sidecar.port
 
     @property
     def events_port(self) -> int:
-        """The port for posted events, once `run` listens."""
+        """The port for posted events, known once `run` listens."""
         return self._sidecar.events_port
 
     def run(self, stop: threading.Event) -> None:
-        """Serve until ``stop`` is set, and then until the clients have disconnected, for a bounded time.
+        """Serve until ``stop`` is set, then for a bounded time until the clients have disconnected.
 
         Raises:
             ListenError: an address cannot be listened on.
@@ -122,15 +122,15 @@ class GatewayRole:
         serving.result()
 
     def _log_listening(self) -> None:
-        """Log the gateway's port, only once the sidecar's ports are open, too: an address in use ends the process."""
+        """Log the gateway's port, after the sidecar's ports are open, too: an address in use ends the process."""
         self._log.info("gateway_listening", port=self.gateway_port, port_base=self._addresses.port_base)
 
     def _end_now(self) -> None:
-        """End the drain: leaving `run` waits for the thread of the connections."""
+        """End the drain, because `run` returns only when the connections' thread has ended."""
         if self._connections is None:
             return
         loop, task = self._connections
-        with suppress(RuntimeError):  # its thread has ended meanwhile
+        with suppress(RuntimeError):  # the loop's thread has ended meanwhile
             loop.call_soon_threadsafe(task.cancel)
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
@@ -180,7 +180,7 @@ class GatewayRole:
                 self._api_server.close()
 
     def _seating_groups(self) -> SeatingGroups | None:
-        """Return the groups with seats; None if no rule allows any."""
+        """Return the groups with seats; None if there is no rule for seats."""
         rules = parse_seat_rules(self._settings.gateway_seats)
         if not list(rules):
             return None
@@ -197,7 +197,7 @@ class GatewayRole:
         )
 
     def _leases(self, rules: SeatRules) -> ApiServer | None:
-        """Return the API server that has the seats' locks; None if no rule needs it, or outside Kubernetes."""
+        """Return the API server that has the seats' locks; None if no rule needs locks, or outside Kubernetes."""
         if not any(rule.between is Between.LEASE for rule in rules):
             return None
         try:
@@ -208,7 +208,7 @@ class GatewayRole:
             return None
 
     def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
-        """Restore ``seats`` from their file; return the file, None if there is none."""
+        """Restore ``seats`` from their file; return the file, or None if no file is configured."""
         path = self._settings.gateway_seats_file
         if not path:
             return None
@@ -217,7 +217,7 @@ class GatewayRole:
         return file
 
     async def _find_brokers(self, gateway: Gateway) -> None:
-        """Open the ports of all brokers early: clients reconnect to them after a restart without bootstrapping."""
+        """Open all brokers' ports early: after a restart, clients reconnect to these ports without bootstrapping."""
         cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
         while True:
             try:
@@ -235,18 +235,18 @@ class GatewayRole:
 
 
 async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGroups | None) -> None:
-    """Set ``stopped`` when ``stop`` is set, after vacant seats were given up: no gateway keeps them from then on."""
+    """Set ``stopped`` once ``stop`` is set and vacant seats have been given up, so that no gateway keeps them."""
     while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it in another thread
         await asyncio.sleep(STOP_CHECK_SECONDS)
     try:
         if seats:
             await seats.switch_off()
     finally:
-        stopped.set()  # an error of seats must not keep the gateway from stopping
+        stopped.set()  # an error of the seats must not keep the gateway from stopping
 
 
 def _allow_descriptors() -> None:
-    """Raise the limit of open files to what all connections need, if allowed: shells set 1,024 by default."""
+    """Raise the limit of open files to `DESCRIPTORS_MAX`, if allowed: shells set 1,024 by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(DESCRIPTORS_MAX, hard)
     if soft != resource.RLIM_INFINITY and soft < needed:

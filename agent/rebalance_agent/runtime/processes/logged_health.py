@@ -1,4 +1,4 @@
-"""Logs changes of readiness: one line when a part fails, one when it works again, and one when all parts work."""
+"""Logs changes of readiness: one line when a part fails, one when the part recovers, and one when all parts work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LoggedHealth:
     """Records the parts' state in a `Readiness`, and logs changes. Thread-safe."""
 
     def __init__(self, readiness: Readiness, reconnected: Callable[[], None]) -> None:
-        """``reconnected`` is called when the last of the failed parts works again."""
+        """``reconnected`` is called when the last failed part works again."""
         self._readiness = readiness
         self._reconnected = reconnected
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class LoggedHealth:
         self._log.warning("not_ready", part=part, reason=reason)
 
     def busy(self, part: str, doing: str) -> None:
-        """Record that ``part`` is not ready because of what it is ``doing``, as after each start."""
+        """Record that ``part`` is not ready because it is busy ``doing`` something, as after each start."""
         self._readiness.unready(part, doing)
         with self._lock:
             if part in self._failed | self._busy:
@@ -67,7 +67,7 @@ class LoggedHealth:
         self._log.info("not_ready_yet", part=part, reason=doing)
 
     def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
-        """Record degraded modes: name -> reason, None if the mode does not hold; ``commands`` end those that hold."""
+        """Record degraded ``modes``: name -> reason, None if off; ``commands``: name -> command to end the mode."""
         self._readiness.degraded(modes)
         with self._lock:
             now = {mode for mode, reason in modes.items() if reason is not None}

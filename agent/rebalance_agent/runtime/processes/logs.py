@@ -18,7 +18,7 @@ __all__ = ["configure_logs"]
 def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     """Log at ``level`` (debug, info, warning, error) in ``form`` (auto, json, console) to ``stream`` (stderr).
 
-    Records of ``logging``, which libraries write, get the same form; those of kafka-python are written at debug only.
+    Records that libraries write with ``logging`` get the same form; kafka-python's are written only at debug.
     """
     stream = stream or sys.stderr
     console = form == "console" or (form == "auto" and stream.isatty())
@@ -28,7 +28,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    # structlog's tracebacks show local variables by default, and passwords are among these.
+    # structlog's tracebacks show local variables by default, and some of these contain passwords.
     render: list[structlog.typing.Processor] = (
         [
             _on_one_line,
@@ -50,7 +50,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    # kafka-python writes lines for each attempt to connect; who uses its connections reports their failures.
+    # kafka-python writes lines for each attempt to connect; the code that uses the connections reports failures.
     logging.getLogger("kafka").setLevel(logging.NOTSET if level == "debug" else logging.CRITICAL)
     structlog.configure(
         processors=[
@@ -67,7 +67,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
 def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401 - as structlog has it
     """Escape line ends and control characters in values: names of members and topics come from outside.
 
-    The console renderer escapes only values with spaces or quotes in them. JSON is safe without this.
+    The console renderer escapes only values that contain spaces or quotes. JSON is safe without this function.
     """
     for key, value in record.items():
         if isinstance(value, str) and not value.isprintable():
@@ -76,7 +76,7 @@ def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict)
 
 
 def _traceback(lines: TextIO, error: structlog.typing.ExcInfo) -> None:
-    """Write a traceback without local variables, indented: no line of it can pass for a line of the log."""
+    """Write a traceback without local variables, indented so that no line of it looks like a line of the log."""
     text = io.StringIO()
     structlog.dev.plain_traceback(text, error)
     lines.writelines(f"\n  {printable(line)}".rstrip(" ") for line in text.getvalue().strip("\n").split("\n"))

@@ -11,25 +11,25 @@ from typing import Any
 __all__ = ["GIVE_BACK_EVERY_S", "LOOK_AT_ALL_EVERY_S", "give_back", "look_at_all", "older_objects_kept", "tuned_memory"]
 
 YOUNG_OBJECTS_MAX = 20_000
-"""Net new objects between two runs of Python's garbage collector. With the default of 700, less than one batch of
-records allocates, the collector scanned all groups repeatedly, which took a quarter of the time of catching up."""
+"""Net new objects between two runs of Python's garbage collector. One batch of records allocates more than the default,
+700. With this default, the collector scanned all groups repeatedly: a quarter of the time to catch up."""
 
 YOUNG_RUNS_MAX = 3
-"""Runs of the collector over the newest objects before one over all that survived these; that one takes some 20 ms."""
+"""Runs of the collector over the newest objects before a run over all survivors, which takes about 20 ms."""
 
 LOOK_AT_ALL_EVERY_S = 3_600.0
-"""Seconds between two runs over all objects (`look_at_all`): a second for 10,000 groups, in which nothing else runs."""
+"""Seconds between two runs over all objects (`look_at_all`): for 10,000 groups, a run stops all threads for 1 s."""
 
 LARGE_BYTES = 1024 * 1024
-"""Smallest block, in bytes, that goes back to the system when it is freed. By default glibc keeps up to 64 MB of them
-for each thread that ever built a page of metrics."""
+"""Smallest block, in bytes, that is returned to the system when it is freed. By default glibc keeps up to 64 MB of
+freed blocks for each thread that ever built a page of metrics."""
 
 ARENAS_MAX = 2
-"""Heaps (arenas) of glibc. By default nearly each of some fifty threads has one, up to eight per core, and none can use
-free memory of another."""
+"""Maximum number of glibc's heaps (arenas). By default nearly each of about fifty threads has its own arena (at most
+eight per core), and no arena can use the free memory of another arena."""
 
 GIVE_BACK_EVERY_S = 15.0
-"""Seconds between two calls of `give_back`: some milliseconds of work, for tens of megabytes after a start."""
+"""Seconds between two calls of `give_back`: a call takes some milliseconds, and returns tens of MB after a start."""
 
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
@@ -37,7 +37,7 @@ _M_ARENA_MAX = -8
 
 @contextmanager
 def tuned_memory() -> Iterator[None]:
-    """Tune memory of the whole process: rarer collections, none among imported objects, large blocks given back."""
+    """Tune the process's memory: collect more rarely, skip imported objects, return large blocks to the system."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS_MAX, *before[1:])
@@ -51,10 +51,11 @@ def tuned_memory() -> Iterator[None]:
 
 @contextmanager
 def older_objects_kept() -> Iterator[None]:
-    """Collect garbage among newer objects only, and among older ones when `look_at_all` is called.
+    """Collect garbage only among newer objects; older objects are collected only when `look_at_all` is called.
 
-    For a process with millions of objects that live long: each run over all of them stops every thread, for a second
-    where there are 10,000 groups. Nearly all objects are freed at once, when nothing refers to them any more.
+    This is for a process with millions of long-lived objects: each run over all of them stops every thread, for a
+    second if there are 10,000 groups. Nearly all objects are freed without the collector, as soon as nothing refers to
+    them.
     """
     before = gc.get_threshold()
     gc.set_threshold(before[0], YOUNG_RUNS_MAX, *before[2:])
@@ -74,14 +75,14 @@ def look_at_all() -> None:
 
 
 def _keep_survivors(phase: str, run: dict[str, Any]) -> None:
-    """Exclude surviving objects from later runs; the newest objects, most of which die soon, get another run first."""
+    """Exclude surviving objects from later runs, except the newest: most of them die soon, so they get another run."""
     if phase == "stop" and run["generation"] > 0:
         gc.freeze()
 
 
 def give_back() -> None:
     """Return free memory to the system (glibc's ``malloc_trim``)."""
-    with suppress(AttributeError, OSError, TypeError):  # another C library than glibc
+    with suppress(AttributeError, OSError, TypeError):  # the C library is not glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -55,13 +55,13 @@ __all__ = ["Observer"]
 
 
 class Observer:
-    """One observer of one cluster; with ``idle`` and no ``bootstrap.servers`` it only serves its listeners."""
+    """One observer of one cluster. With ``idle`` and without ``bootstrap.servers``, it only runs its listeners."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
-        """``properties`` are librdkafka's, complete.
+        """``properties`` are the complete properties of librdkafka.
 
         Raises:
-            InvalidInputError: naming the setting that is missing, or whose file or URL cannot be used.
+            InvalidInputError: a setting is missing, or its file or URL cannot be used; names the setting.
         """
         self._configured = SERVERS in properties
         if not (self._configured or settings.idle):
@@ -112,20 +112,20 @@ class Observer:
 
     @property
     def port(self) -> int:
-        """The port of /metrics, once `run` listens."""
+        """The port of /metrics, known once `run` listens."""
         return self._server.port
 
     @property
     def events_port(self) -> int:
-        """The port for posted events, once `run` listens; 0 without one."""
+        """The port for posted events, known once `run` listens; 0 if there is no such port."""
         return self._posts.port if self._posts else 0
 
     def views(self) -> tuple[GroupView, ...]:
-        """Return every group now; none before the cluster answered. From any thread."""
+        """Return the current view of every group; none before the cluster has answered. Any thread may call this."""
         return self._watch.views() if self._watch else ()
 
     def lags(self) -> Mapping[str, GroupLag]:
-        """Return the lag of each group that ``lag_groups`` names, at the last measurement. From any thread."""
+        """Return the lag, as last measured, of each group that ``lag_groups`` names. Any thread may call this."""
         return self._watch.lags() if self._watch else NO_LAGS
 
     def run(self, stop: threading.Event) -> None:
@@ -163,7 +163,7 @@ class Observer:
             return
         self._log.info("connected", cluster=cluster_id)
         stack.enter_context(older_objects_kept())
-        # This ends last: a snapshot covers only records whose events the sinks have delivered.
+        # This stack ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
         schedule = Schedule(self._clock)
@@ -188,7 +188,7 @@ class Observer:
             reader = BaselinesReader(context, topic, cluster_id, self._baselines)
             schedule.every(BASELINES_EVERY_S, reader, "baselines")
         if self._posts:
-            # Posted events go through the topic, which all replicas read, whichever of them was posted to.
+            # Posted events go through the topic, which all replicas read, whichever replica received the post.
             publisher = self._sinks.publisher
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
@@ -199,7 +199,7 @@ class Observer:
         return self._page.refresh()
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Process posted events, and the number of events that their sender has dropped. Does not block."""
+        """Process posted events, and the number of events that the sender has dropped. Does not block."""
         if dropped:
             self._metrics.events_dropped("member", dropped)
         self._posted.put(events)
@@ -209,5 +209,5 @@ class Observer:
             self._metrics.events_dropped("agent")
 
     def _left_s(self) -> float:
-        """Return seconds that are left of the time that stopping may take."""
+        """Return the remaining seconds of the time that stopping may take."""
         return max(0.0, self._stopped + self._settings.stop_seconds - self._clock.monotonic())

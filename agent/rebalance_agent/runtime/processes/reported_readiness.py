@@ -1,4 +1,4 @@
-"""Tracks, by their events, whether the consumers that report to a sidecar have their assignment."""
+"""Tracks whether the consumers that report events to a sidecar have their assignment, from these events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["note_reports"]
 
 
 def note_reports(readiness: LatchedReadiness, events: Iterable[Event]) -> None:
-    """Process members' reports; for members behind a gateway, frames show more."""
+    """Process members' reports, except those of members behind a gateway, whose frames show more."""
     for event in events:
         if isinstance(event, MemberEvent) and event.evidence is not Evidence.GATEWAY:
             if event.callback is Callback.ASSIGNED:

@@ -1,4 +1,4 @@
-"""Probes a running role's permissions regularly; degraded modes follow the results."""
+"""Probes a running role's permissions regularly, and sets degraded modes from the results."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ __all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_parts", "righ
 _log = structlog.get_logger("rebalance_agent.rights")
 
 RIGHTS_WATCH_S = 60.0
-"""Seconds between two probes: permissions are granted by hand, and more probes would only fill the brokers' audit
-log."""
+"""Seconds between two probes: permissions are granted by hand; more probes would only fill the brokers' audit log."""
 
 RIGHTS_PART = "rights"
-"""The readiness part of an observer: not ready before the first probe, and while no group is visible."""
+"""The readiness part of an observer that is not ready before the first probe, and while no group is visible."""
 
 JOIN_S = 2.0
-"""Longest wait at stop for a running probe, in seconds."""
+"""Longest wait for a running probe at stop, in seconds."""
 
 
 @dataclass(eq=False)
@@ -38,8 +37,8 @@ class RightsWatch:
     """Probes permissions and records degraded modes each time it is called; it never raises.
 
     ``principal`` and ``servers`` are for the commands that grant missing permissions. ``denied``: degraded mode ->
-    reason, for what brokers refused to the running role; None: nothing. It decides where brokers do not report what is
-    allowed, and for modes that are not due to a permission.
+    reason why brokers refused the running role, None if they did not. ``denied`` decides if brokers do not report
+    allowed operations, and for modes that do not depend on a permission.
     """
 
     rights: Sequence[Right]
@@ -54,17 +53,18 @@ class RightsWatch:
         self._blind = False
 
     def __call__(self) -> None:
-        """Probe the permissions, and record the result; if they cannot be probed, the last known result stays."""
+        """Probe the permissions, and record the result; if they cannot be probed, the last result stays."""
         try:
             self._blind = self._probe()
         except ClusterError:
-            pass  # polls report what is wrong with the cluster
+            pass  # polls report the cluster's problem
         except Exception:  # noqa: BLE001 - an error must not end the watch
             _log.exception("rights_watch_failed")
         if self._blind:
             self.health.unready(RIGHTS_PART, "no group is visible: no permission on the offsets topic or on any group")
         elif may_be_blind(self.rights):
-            # Also after a failed first probe: a cluster whose permissions cannot be probed may still show its groups.
+            # Ready even if the first probe failed: a cluster whose permissions cannot be probed may still show its
+            # groups.
             self.health.ready(RIGHTS_PART)
 
     def _probe(self) -> bool:
@@ -84,7 +84,7 @@ class RightsWatch:
 
 
 def rights_parts(settings: AgentSettings) -> tuple[str, ...]:
-    """Return the readiness parts that permissions decide. They are set at the start: else `ready` comes too early."""
+    """Return the readiness parts that depend on permissions; set at startup, so that `ready` is not early."""
     return (RIGHTS_PART,) if may_be_blind(agent_rights(settings)) else ()
 
 

@@ -35,14 +35,14 @@ from rebalance_agent.ui.page.site import Site
 __all__ = ["Sidecar", "workload"]
 
 _NO_CONSUMER = ("no consumer has reported an assignment yet", "no consumer has joined a group through this gateway yet")
-"""Why the consumers of a sidecar, and of a gateway, are not ready at first."""
+"""The reasons why the consumers of a sidecar and of a gateway are not ready at first."""
 
 NAMELESS_S = 5.0
-"""Seconds that file and webhook wait for the cluster's id, to have it in every event: most clusters answer at once."""
+"""Seconds that file and webhook wait for the cluster's id, to have it in all events: most clusters answer at once."""
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
-    """Return the pod's name, node, workload and image, from variables; None if one is unset or empty.
+    """Return the pod's name, node, workload and image; a field is None if its variable is unset or empty.
 
     The variables are ``POD_NAME``, ``NODE_NAME``, ``WORKLOAD`` and ``IMAGE``.
     """
@@ -54,9 +54,9 @@ def workload(environment: Mapping[str, str] = os.environ) -> Workload:
 
 
 class Sidecar:
-    """One sidecar; without ``bootstrap.servers`` it publishes to a file or a webhook at most.
+    """One sidecar. Without ``bootstrap.servers``, it can publish only to a file, a webhook or a collector.
 
-    ``consumers``: whether its consumers are ready.
+    ``consumers``: the readiness of the sidecar's consumers.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Sidecar:
         """``properties`` are librdkafka's, complete. A gateway (``role``) adds its own ``pages`` to /metrics.
 
         Raises:
-            InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing if other machines
-            may post events.
+            InvalidInputError: a file or URL cannot be used, or a setting is missing that is required if other machines
+            may post events; names the setting.
         """
         self._settings = settings
         self._properties = properties
@@ -108,17 +108,17 @@ class Sidecar:
 
     @property
     def health(self) -> LoggedHealth:
-        """The process's readiness, as /readyz answers."""
+        """The process's readiness, which /readyz returns."""
         return self._health
 
     @property
     def port(self) -> int:
-        """The port of /metrics, once `run` listens."""
+        """The port of /metrics, known once `run` listens."""
         return self._web.port
 
     @property
     def events_port(self) -> int:
-        """The port for posted events, once `run` listens."""
+        """The port for posted events, known once `run` listens."""
         return self._events.port
 
     def alive(self, process: str) -> None:
@@ -126,7 +126,7 @@ class Sidecar:
         self._members.alive(process)
 
     def accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Process posted events, and the number of events that their sender has dropped. Does not block."""
+        """Process posted events, and the number of events that the sender has dropped. Does not block."""
         for event in events:
             self._metrics.events_received(event.KIND)
         if dropped:
@@ -141,7 +141,7 @@ class Sidecar:
     def run(self, stop: threading.Event, listening: Callable[[], None] = lambda: None) -> None:
         """Serve until ``stop`` is set, then send waiting events and end within a bounded time.
 
-        ``listening`` is called once both addresses are listened on.
+        ``listening`` is called when the sidecar listens on both addresses.
 
         Raises:
             ListenError: an address cannot be listened on.
@@ -165,7 +165,7 @@ class Sidecar:
                 self._log.info("stopping")
 
     def _posted_alive(self, process: str) -> None:
-        """Record that a consumer's process reported that it is alive, as it does from its first event on."""
+        """Record a consumer process's report that it is alive; such reports begin with the process's first event."""
         self._members.alive(process)
         self.consumers.works(process)
 
@@ -202,7 +202,7 @@ class Sidecar:
 
 @contextmanager
 def _after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
-    """Call ``call`` in a thread of its own after ``seconds``, unless the block has ended by then."""
+    """Call ``call`` in a separate thread after ``seconds``, unless the block has ended by then."""
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()

@@ -16,13 +16,13 @@ __all__ = ["stop_on_signals"]
 def stop_on_signals(
     stop: threading.Event, on_stop: Callable[[], None] = lambda: None, on_hangup: Callable[[], None] | None = None
 ) -> Iterator[None]:
-    """Set ``stop`` and call ``on_stop`` on the first SIGINT or SIGTERM; a second of the same kind ends the process.
+    """Set ``stop`` and call ``on_stop`` on the first SIGINT or SIGTERM; the same signal again has its former effect.
 
-    ``on_hangup`` is called on each SIGHUP, which ends the process without it.
+    ``on_hangup`` is called on each SIGHUP; without ``on_hangup``, SIGHUP ends the process.
 
-    Main thread only. A thread of its own receives the signals through a wakeup descriptor and sets ``stop``: Python
-    runs handlers in the main thread alone, which keeps waiting where the system delivered the signal to another thread,
-    and a handler that runs while the main thread enters its wait could not take the event's lock.
+    Call this in the main thread only. A separate thread receives the signals through a wakeup descriptor and sets
+    ``stop``. Python runs handlers only in the main thread, which keeps waiting if the system delivers the signal to
+    another thread. A handler that runs while the main thread begins to wait could not take the event's lock.
     """
     numbers = (signal.SIGINT, signal.SIGTERM)
     handled = numbers if on_hangup is None else (*numbers, signal.SIGHUP)

@@ -1,7 +1,7 @@
-"""Repeated calls, on APScheduler: no call overlaps itself, and missed calls are not repeated.
+"""Repeats calls with APScheduler: no call overlaps itself, and missed calls are not repeated.
 
-APScheduler uses only the wall clock, and would make no calls for an hour after it is set back by an hour. So the wall
-clock is compared with the monotonic clock.
+APScheduler uses only the wall clock: if that clock were set back by an hour, APScheduler would make no calls for an
+hour. Therefore this module compares the wall clock with the monotonic clock.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from rebalance_agent.clock import Clock
 __all__ = ["THREADS_MAX", "Schedule"]
 
 THREADS_MAX = 3
-"""Maximum number of calls at a time. A poll of a broker that hangs has a timeout of seconds, and few do at once."""
+"""Maximum number of calls at a time. A poll that hangs times out after some seconds, and few polls hang at once."""
 
 LOOK_S = 1.0
 """Seconds between two comparisons of the clocks: the longest pause of all calls after the wall clock is set back."""
 
 SET_BACK_S = 0.5
-"""Smallest step back of the wall clock, in seconds, that is acted on: a smaller one delays calls by no more."""
+"""Smallest backward step of the wall clock, in seconds, to react to: a smaller step delays calls by less than this."""
 
 
 class _Threads(BaseExecutor):  # type: ignore[misc]
-    """Runs calls in up to `THREADS_MAX` daemon threads, each of which begins when all others are busy.
+    """Runs calls in up to `THREADS_MAX` daemon threads; a new thread starts only when all others are busy.
 
-    A process waits at its end for the threads of any standard library pool, so this is a separate implementation.
-    ``requested``: names of calls to start soon. If one is running, ``again`` is called with its job afterwards.
+    This is a separate implementation because a process waits at exit for the threads of a standard library pool.
+    ``requested``: names of calls to start soon. If such a call is running, ``again`` is called with its job afterwards.
     """
 
     def __init__(self, again: Callable[[Job], None]) -> None:
@@ -48,7 +48,7 @@ class _Threads(BaseExecutor):  # type: ignore[misc]
         self._ended = False
 
     def shutdown(self, wait: bool = True) -> None:  # noqa: ARG002 - as in the base class
-        """End the threads that have nothing to do; running calls are not waited for."""
+        """End the idle threads, without waiting for running calls."""
         with self._changed:
             self._ended = True
             self._due.clear()
@@ -95,24 +95,24 @@ class _Scheduler(BackgroundScheduler):  # type: ignore[misc]
 
 
 class Schedule:
-    """Named calls, each at its own interval."""
+    """Makes named calls, each at its own interval."""
 
     def __init__(self, clock: Clock) -> None:
         """Prepare the schedule; `start` starts the calls."""
         self._clock = clock
         self._ahead_s = self._ahead()
-        # APScheduler logs every call, and every poll that takes longer than its interval. That is ordinary on a busy
-        # cluster, and a poll's duration is a metric.
+        # APScheduler logs every call, and every poll that takes longer than its interval. Such polls are normal on a
+        # busy cluster, and a metric has each poll's duration.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._threads = _Threads(self._soon)
         self._scheduler = _Scheduler(self._look_at_clocks, self._threads)
 
     def every(self, seconds: float, call: Callable[[], None], name: str) -> None:
-        """Call ``call`` at the start and then every ``seconds``; it must not raise."""
+        """Call ``call`` at the start and then every ``seconds``; ``call`` must not raise."""
         self._scheduler.add_job(call, "interval", seconds=seconds, id=name, next_run_time=self._now())
 
     def soon(self, name: str) -> None:
-        """Make the call ``name`` now, or after the running one; then continue at its interval."""
+        """Make the call ``name`` now, or as soon as its running call ends; then continue at the call's interval."""
         if job := self._scheduler.get_job(name):
             self._threads.requested.add(name)
             self._soon(job)
@@ -128,7 +128,7 @@ class Schedule:
         self._scheduler.start()
 
     def stop(self) -> None:
-        """Make no more calls; running ones are not waited for."""
+        """Make no more calls, without waiting for running calls."""
         self._scheduler.shutdown(wait=False)
 
     def _look_at_clocks(self) -> None:
@@ -138,7 +138,7 @@ class Schedule:
                 self._soon(job)
 
     def _ahead(self) -> float:
-        """Seconds by which the wall clock is ahead of the monotonic clock."""
+        """Return how many seconds the wall clock is ahead of the monotonic clock."""
         return self._clock.now_ms() / 1000 - self._clock.monotonic()
 
     def _now(self) -> datetime:

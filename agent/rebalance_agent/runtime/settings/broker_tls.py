@@ -1,4 +1,4 @@
-"""The gateway's TLS context for brokers, from librdkafka's properties; certificates and names are always verified."""
+"""Creates the gateway's TLS context for brokers from librdkafka's properties; it always verifies certificates."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _UNUSABLE = {
     "ssl.engine.location": "remove it: keys are read from files",
     "ssl.providers": "remove it: keys are read from files",
 }
-"""TLS properties that Python's ``ssl`` cannot follow, with advice: they are refused rather than ignored."""
+"""TLS property that Python's ``ssl`` does not support -> advice. Such properties are refused rather than ignored."""
 
 
 def broker_tls(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return the context for connections to brokers; None if ``security.protocol`` is without TLS.
+    """Return the context for connections to brokers; None if ``security.protocol`` does not use TLS.
 
     Raises:
-        InvalidInputError: naming the property that is missing, cannot be used, or would leave brokers unverified.
+        InvalidInputError: a property is missing, cannot be used, or would leave brokers unverified; names the property.
     """
     protocol = properties.get("security.protocol", "plaintext").lower()
     if not protocol.endswith("ssl"):

@@ -1,4 +1,4 @@
-"""Command-line flags and their help, generated from a settings model, like the tables in ``docs/``."""
+"""Generates command-line flags and their help from a settings model, like the tables in ``docs/``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METAVARS_OF_TEXTS = {
     r".*_(allow|deny)|lag_groups|events_webhook_groups": "REGEX",
     r"events_webhook": "URL",
 }
-"""Pattern of settings -> the metavar of their text."""
+"""Pattern for names of settings -> metavar of their text."""
 
 HELP_GROUPS = {
     "the cluster": r"config|bootstrap_servers|kafka.*",
@@ -42,7 +42,7 @@ HELP_GROUPS = {
     "the gateway": r"gateway_.*",
     "the process": r"cluster_name|log_.*|stop_seconds|idle|read_only",
 }
-"""Title of a group of flags in ``--help`` -> pattern of the settings in it; the first match applies."""
+"""Title of a group of flags in ``--help`` -> pattern for the names of its settings; the first match applies."""
 
 
 def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
@@ -68,10 +68,10 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
 
 
 def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict[str, Any]:
-    """Setting -> value, for the settings that were given as flags.
+    """Return setting -> value for the settings that were given as flags.
 
     Raises:
-        InvalidInputError: a ``--kafka`` without ``=``, or a flag with a secret in it.
+        InvalidInputError: a ``--kafka`` has no ``=``, or a flag contains a secret.
     """
     values = {name: getattr(options, name) for name in model.model_fields if name != "kafka"}
     kafka = kafka_flags(options)
@@ -86,7 +86,7 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
     """Return the Kafka client properties that were given as ``--kafka`` and ``--bootstrap-servers``.
 
     Raises:
-        InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
+        InvalidInputError: a ``--kafka`` has no ``=``, or contains a secret.
     """
     kafka: dict[str, str] = {}
     for entry in options.kafka or ():
@@ -111,24 +111,24 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
 
 
 def flag(name: str) -> str:
-    """Return the flag that gives setting ``name``: ``--settle-seconds`` for ``settle_seconds``."""
+    """Return the flag for the setting ``name``: ``--settle-seconds`` for ``settle_seconds``."""
     return "--" + name.replace("_", "-")
 
 
 def environment_variable(name: str) -> str:
-    """Return the environment variable that gives setting ``name``; ``kafka`` has one for each property."""
+    """Return the environment variable for the setting ``name``; ``kafka`` has one variable for each property."""
     return f"{ENV_PREFIX}KAFKA__BOOTSTRAP_SERVERS, ..." if name == "kafka" else ENV_PREFIX + name.upper()
 
 
 def default_text(field: FieldInfo) -> str:
-    """Return the default of a setting as people write it; empty if there is none."""
+    """Return the default of a setting as users write it; an empty string if there is no default."""
     if isinstance(field.default, bool):
         return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)
 
 
 def _has_secret(value: str) -> bool:
-    """Whether a URL in ``value`` has a user, a password, a query or a fragment, where secrets are."""
+    """Return whether a URL in ``value`` has a user, a password, a query or a fragment, which may contain secrets."""
     return any("@" in url.partition("/")[0] or "?" in url or "#" in url for url in value.split("://")[1:])
 
 

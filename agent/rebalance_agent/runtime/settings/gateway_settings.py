@@ -1,4 +1,4 @@
-"""Settings of the gateway: the sidecar's, its addresses for clients, and its rules for groups."""
+"""Settings of the gateway: the sidecar's settings, the addresses for clients, and the rules for groups."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class GatewaySettings(SidecarSettings):
 
 
 def without_unused_gateway(settings: GatewaySettings) -> SidecarSettings:
-    """Return ``settings`` if one of the gateway's own is set, which makes the sidecar a gateway; else the sidecar's."""
+    """Return ``settings`` if a setting that only the gateway has is set; otherwise only the sidecar's settings."""
     fields = SidecarSettings.model_fields
     if settings.model_fields_set - fields.keys():
         return settings

@@ -13,7 +13,7 @@ __all__ = ["GenerationSource"]
 
 
 class GenerationSource(BaseSettings):
-    """The part of the observer's settings about the source of generations. Replicas share the log's partitions."""
+    """The observer's settings about the source of generations, and about replicas, which share the log's partitions."""
 
     source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
         "auto",
@@ -31,7 +31,7 @@ class GenerationSource(BaseSettings):
 
     @property
     def reads_log(self) -> bool:
-        """Whether the observer reads ``__consumer_offsets``, if it may."""
+        """Whether the observer reads ``__consumer_offsets`` if it has the permission."""
         return self.source in ("auto", "offsets-topic")
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
-"""Connection and login of Java's ``client.properties`` in librdkafka's names.
+"""Translates the connection and login in Java's ``client.properties`` to librdkafka's names.
 
-Source of the names: Kafka's documentation of client configurations, and librdkafka's ``CONFIGURATION.md``.
+The names are from Kafka's documentation of client configurations and librdkafka's ``CONFIGURATION.md``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["client_file_properties", "librdkafka_properties", "parsed_properties
 
 FIELD = "kafka_config"
 FILE_BYTES_MAX = 1 << 20
-"""The most bytes of a file: certificates in it have some kilobytes."""
+"""Maximum size of a file in bytes: certificates in a file have some kilobytes."""
 
 _SAME = frozenset(
     {
@@ -35,7 +35,7 @@ _SAME = frozenset(
         "ssl.key.password",
     }
 )
-"""Properties of connections that have one name and the same values in both clients."""
+"""Properties of connections that have the same name and the same values in both clients."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SEPARATOR = re.compile(r"(?P<name>(?:[^\\=:\s]|\\.)*)\s*(?:[=:]\s*|\s+|$)(?P<value>.*)", re.DOTALL)
@@ -45,24 +45,24 @@ _LOGIN = re.compile(
     r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.DOTALL
 )
 _METHODS = {handler.rpartition(".")[2]: method for method, handler in JAVA_HANDLERS.items()}
-"""Name of a class in ``sasl.login.callback.handler.class``, without its package -> the method of the same login."""
+"""Name of a class in ``sasl.login.callback.handler.class``, without its package -> method for the same login."""
 
 _MSK_OPTIONS = {"awsProfileName": "profile", "awsRoleArn": "role_arn"}
 _OPTION = re.compile(r"([\w.]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\s;\"']+))")
 
 
 def client_file_properties(path: str, given: Mapping[str, object]) -> dict[str, str]:
-    """Return the properties of the file in librdkafka's names, without those that are ``given`` otherwise.
+    """Return the file's properties with librdkafka's names, without those that are also ``given`` elsewhere.
 
     Raises:
-        InvalidInputError: the file cannot be read, or has what librdkafka cannot use. The text has no secret in it.
+        InvalidInputError: the file cannot be read, or librdkafka cannot use a property. The text contains no secret.
     """
     translated = librdkafka_properties(parsed_properties(read_text(FIELD, path, FILE_BYTES_MAX)), frozenset(given))
     return {name: value for name, value in translated.items() if name not in given and f"{name}.file" not in given}
 
 
 def parsed_properties(text: str) -> dict[str, str]:
-    """Names and values of Java's properties format: comments, escapes and continued lines as `Properties.load`."""
+    """Parse Java's properties format; comments, escapes and continued lines are handled as in `Properties.load`."""
     properties = {}
     for line in _logical_lines(text):
         if matched := _SEPARATOR.fullmatch(line):
@@ -71,13 +71,13 @@ def parsed_properties(text: str) -> dict[str, str]:
 
 
 def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = frozenset()) -> dict[str, str]:
-    """Connection and login in librdkafka's names; properties of consumers, producers and serializers are left out.
+    """Return connection and login with librdkafka's names, without properties of consumers, producers, serializers.
 
-    ``given``: librdkafka's names that are set otherwise, so that properties without a translation into them are no
-    errors.
+    ``given``: librdkafka's names that are set elsewhere. A property that cannot be translated to such a name is no
+    error.
 
     Raises:
-        InvalidInputError: a keystore, a login module or a variable that librdkafka has no property for.
+        InvalidInputError: librdkafka has no property for a keystore, a login module or a variable.
     """
     if variable := next((name for name, value in java.items() if value.startswith("${")), None):
         raise InvalidInputError(
@@ -92,7 +92,7 @@ def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = froze
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments and blanks before them; a line that ends with an odd number of backslashes continues."""
+    """Yield lines without comments and leading blanks; a line that ends with an odd number of backslashes continues."""
     begun = ""
     for line in _LINE_END.split(text):
         stripped = line.lstrip(" \t\f")
@@ -144,7 +144,7 @@ def _own_certificate(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Properties of a SASL login, from the module in ``sasl.jaas.config``."""
+    """Yield the properties of a SASL login, from the module in ``sasl.jaas.config``."""
     text = java.get("sasl.jaas.config")
     if not text:
         return

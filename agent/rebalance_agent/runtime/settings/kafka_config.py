@@ -1,4 +1,4 @@
-"""Translates Kafka client properties as users write them into librdkafka's. Secrets come from files, never shown."""
+"""Translates Kafka client properties, as users write them, to librdkafka's. Secrets are never shown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SECRET_PROPERTIES = frozenset(
         "ssl.keystore.password",
     }
 )
-"""Properties with secret values: refused as flags, which every user of the machine can list."""
+"""Properties with secret values, which are refused as flags, because every user of the machine can list flags."""
 
 SERVERS = "bootstrap.servers"
 
@@ -89,12 +89,12 @@ USUAL_PROPERTIES = frozenset(
         "ssl.keystore.location",
     }
 )
-"""Properties of connections and logins that an error may suggest: librdkafka does not list all of its properties."""
+"""Properties of connections and logins that an error may suggest, because librdkafka does not list its properties."""
 
 _UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 
 SECRET_BYTES_MAX = 1 << 20
-"""Maximum number of bytes of a file with a secret: a key with its certificate chain has some kilobytes."""
+"""Maximum size of a file with a secret, in bytes: a key with its certificate chain has some kilobytes."""
 
 _PROPERTIES_MAX = 200  # librdkafka knows fewer
 
@@ -108,12 +108,12 @@ _NO_MSK_IAM = "only Java clients support AWS_MSK_IAM: set OAUTHBEARER, and sasl.
 
 
 def property_name(name: str) -> str:
-    """Return the property's name in librdkafka's spelling: dots where environment variables have underscores."""
+    """Return the property's name in librdkafka's spelling: dots instead of an environment variable's underscores."""
     return name.replace("_", ".")
 
 
 def kafka_properties(data: object) -> dict[str, str]:
-    """Return a ``kafka`` setting in librdkafka's spelling: dots for underscores, texts for numbers and booleans.
+    """Return a ``kafka`` setting in librdkafka's spelling: names with dots, and numbers and booleans as texts.
 
     Raises:
         ValueError: ``data`` is not a mapping of names to single values, or sets one of `OWN_PROPERTIES`.
@@ -137,13 +137,13 @@ def kafka_properties(data: object) -> dict[str, str]:
 
 
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Properties with files' contents in place of ``KEY.file``, checked by librdkafka.
+    """Return the properties, with files' contents in place of ``KEY.file``, after librdkafka has checked them.
 
     Raises:
-        InvalidInputError: a file cannot be read, librdkafka refuses a property, or the login has no token; the text has
-            no secret in it.
+        InvalidInputError: a file cannot be read, librdkafka refuses a property, or the login has no token. The text
+        contains no secret.
     """
-    # librdkafka would log to stderr by itself; its errors are in readiness and in the agent's own log.
+    # librdkafka would log to stderr itself; its errors are shown in readiness and in the agent's own log.
     result = {"client.id": "rebalance-agent", "log_level": "0"}
     for name, value in properties.items():
         plain = name.removesuffix(".file")
@@ -151,7 +151,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     plain_result = without_token_method(result)
     try:
         AdminClient({**plain_result})
-        # Some contradictions between properties are found by a consumer only.
+        # Only a consumer finds some contradictions between properties.
         Consumer({**plain_result, "group.id": "rebalance-agent"}).close()
     except KafkaException as error:
         text = without_secrets(error.args[0].str().replace("\n", " "), result)
@@ -169,7 +169,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """``text`` with stars in place of the values of secret ``properties``."""
+    """Return ``text`` with stars in place of the values of secret ``properties``."""
     return _starred(text, (value for name, value in properties.items() if name in SECRET_PROPERTIES))
 
 
@@ -183,7 +183,7 @@ def read_secret(field: str, path: str) -> str:
     """Return the text of a file that holds one secret, without the line end.
 
     Raises:
-        InvalidInputError: as of `read_text`, or the file is empty.
+        InvalidInputError: see `read_text`; or the file is empty or contains a zero byte.
     """
     # Editors end files with a line feed, which is not part of the password.
     secret = read_text(field, path, SECRET_BYTES_MAX).rstrip("\r\n")
@@ -197,7 +197,7 @@ def read_text(field: str, path: str, bytes_max: int) -> str:
     """Return the text of a file of at most ``bytes_max`` bytes.
 
     Raises:
-        InvalidInputError: naming ``field``; the file cannot be read, is too large, or is not UTF-8 text.
+        InvalidInputError: the file cannot be read, is too large, or is not UTF-8 text; names ``field``.
     """
     try:
         with regular_file(path) as file:

@@ -1,4 +1,4 @@
-"""TLS and bearer tokens of listeners and the webhook, from settings; their files are read again when they change."""
+"""Creates TLS contexts and bearer tokens of listeners and the webhook; reads their files again when they change."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from rebalance_agent.runtime.settings.roles import AgentSettings
 __all__ = ["TlsPrefix", "bearer_of", "listener_tls", "tls_paths", "token_file", "webhook_tls"]
 
 TlsPrefix = Literal["tls_", "events_tls_", "gateway_tls_"]
-"""Prefix of the names of a listener's TLS settings: that of the read-only one, of events, of Kafka clients."""
+"""Prefix of a listener's TLS settings: of the read-only listener, the events listener, the one for Kafka clients."""
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
-    """Return the bearer token in the file ``path``.
+    """Return the bearer token from the file ``path``.
 
     Raises:
-        InvalidInputError: naming the setting ``field``; the file cannot be read, or has no usable token.
+        InvalidInputError: the file cannot be read, or has no usable token; names the setting ``field``.
     """
     return Reloaded([path], lambda: checked_token(field, read_secret(field, path)), clock)
 
 
 def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
-    """Return the check of requests for the token in the file ``path``; None if ``path`` is empty.
+    """Return the object that checks requests for the token in the file ``path``; None if ``path`` is empty.
 
     Raises:
         InvalidInputError: see `token_file`.
@@ -38,13 +38,13 @@ def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
 
 
 def tls_paths(settings: AgentSettings, prefix: TlsPrefix) -> tuple[str, str, str]:
-    """The paths of a listener's certificate, its key and its clients' authority; empty if they are not set."""
+    """Return the paths of a listener's certificate, key and client CA file; a path is empty if it is not set."""
     cert, key, clients = (getattr(settings, f"{prefix}{name}_file") for name in ("cert", "key", "client_ca"))
     return cert, key, clients
 
 
 def listener_tls(settings: AgentSettings, prefix: TlsPrefix, clock: Clock) -> ServerTls | None:
-    """TLS of the listener whose settings begin with ``prefix``; None if it is not configured.
+    """Return the TLS of the listener whose settings begin with ``prefix``; None if TLS is not configured.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.
@@ -54,7 +54,7 @@ def listener_tls(settings: AgentSettings, prefix: TlsPrefix, clock: Clock) -> Se
 
 
 def webhook_tls(settings: AgentSettings, clock: Clock) -> Reloaded[ssl.SSLContext]:
-    """TLS to the webhook: the authorities to trust, and the client certificate, if there is one.
+    """Return the TLS context for the webhook: the trusted authorities, and the client certificate if there is one.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.

@@ -1,4 +1,4 @@
-"""The settings in effect, as /config shows them to every reader of metrics: without any secret.
+"""Returns the settings in effect without any secret, because /config shows them to every reader of metrics.
 
 Only Kafka properties that are known to be harmless are shown. New releases of librdkafka add properties, and some are
 free texts that may contain a password (``sasl.kerberos.kinit.cmd``, ``sasl.oauthbearer.config``).
@@ -39,11 +39,11 @@ _NUMBER = re.compile(r"-?\d{1,15}|true|false")
 
 
 def shown_settings(settings: AgentSettings) -> dict[str, object]:
-    """The ``version``, and ``settings``: name -> value in effect. Secrets are `REDACTED`, files with secrets named."""
+    """Return ``version``, and ``settings``: name -> value. Secrets are `REDACTED`; paths of secret files are shown."""
     shown = settings.model_dump(mode="json")
     shown["kafka"] = {name: _kafka(name, value) for name, value in sorted(settings.kafka.items())}
     if settings.events_webhook:
-        # Often the URL of a webhook is all that a client needs to post to it.
+        # Often a client needs only the webhook's URL to post to the webhook.
         shown["events_webhook"] = webhook_target(settings.events_webhook).shown
     return {"version": __version__, "settings": shown}
 

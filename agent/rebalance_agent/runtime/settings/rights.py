@@ -1,6 +1,6 @@
-"""The permissions (ACLs) that each role needs, why, and what fails without them. Docs and `check` use this list.
+"""Lists the permissions (ACLs) that each role needs, with purposes and losses. Docs and `check` use this list.
 
-Read and Write imply Describe (in Kafka's own authorizer), which is therefore not listed with them. Describe on Cluster
+In Kafka's own authorizer, Read and Write imply Describe, which is therefore not listed in addition. Describe on Cluster
 is never needed: brokers list the groups that a principal may describe.
 """
 
@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 ADMIN_ONLY = "admin-only"
-"""The degraded mode without permission to read the offsets topic."""
+"""The degraded mode of an observer without permission to read the offsets topic."""
 
 EPOCHS_HIDDEN = "epochs-hidden"
-"""The degraded mode of an observer without records, if it cannot describe groups with their epochs."""
+"""The degraded mode of an observer that reads no records of groups and cannot describe groups with epochs."""
 
 BLIND_MODES = (ADMIN_ONLY, "groups-hidden")
 """The degraded modes that together leave no way to see a group."""
@@ -42,8 +42,8 @@ EVERYTHING = "*"
 class Right:
     """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
-    ``mode``: the degraded mode without it; several permissions may have the same. ``some_do``: where the permission is
-    for `EVERYTHING`, permissions on some resources (by prefix) suffice for these resources.
+    ``mode``: the degraded mode without the permission; several permissions may have the same mode. ``some_do``: if the
+    permission is for `EVERYTHING`, permissions on some resources (with a prefix) suffice for these resources.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
@@ -128,7 +128,7 @@ def _event_rights(topic: str) -> tuple[Right, ...]:
 
 
 def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
-    """Permissions on the replicas' group and the topics of snapshots and baselines; without a name if not used."""
+    """Return the permissions on the replicas' group and the observer's own topics; unused ones have no name."""
     group, state, baselines = settings.replicas_group, settings.snapshots_topic, settings.baselines_topic
     shares = "shares the groups with the other replicas"
     unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
@@ -148,7 +148,7 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
 
 
 def may_be_blind(rights: Iterable[Right]) -> bool:
-    """Whether no group is visible if all of these permissions are missing."""
+    """Return whether no group is visible if all these ``rights`` are missing."""
     return {*BLIND_MODES} <= {right.mode for right in rights}
 
 

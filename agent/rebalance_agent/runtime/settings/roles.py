@@ -1,8 +1,8 @@
 """Settings of the observer and the sidecar as pydantic models.
 
 The models are the only list of settings: flags, ``--help``, environment names and the tables in ``docs/`` are made from
-them. Addresses are ``host:port`` in one setting, because Kubernetes sets ``<SERVICE>_PORT`` variables by itself and
-would overwrite a setting of that name.
+them. An address is one setting ``host:port``, because Kubernetes itself sets ``<SERVICE>_PORT`` variables and would
+overwrite a setting with that name.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = [
 ENV_PREFIX = "REBALANCE_AGENT_"
 
 LISTEN = "127.0.0.1:29308"
-"""Default of ``listen``: loopback, because the page shows clients and hosts to any machine that can connect."""
+"""Default of ``listen``: loopback, because any machine that can connect sees the clients and hosts on the page."""
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
-"""Default of ``groups_deny``, a regular expression: internal groups, the agent's own, those of console consumers."""
+"""Default of ``groups_deny``: matches internal groups, the agent's groups and the groups of console consumers."""
 
 
 class AgentSettings(BaseSettings):
@@ -148,7 +148,7 @@ class AgentSettings(BaseSettings):
 
 
 class ListeningSettings(AgentSettings):
-    """Settings of the roles that also take events by POST."""
+    """Settings of the roles that also accept events by POST."""
 
     events_listen: OptionalEventsAddress = Field(
         "",
@@ -265,12 +265,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
 
     @property
     def published_topic(self) -> str:
-        """The topic to which events are published; empty if none are. Members' events are read from it anyway."""
+        """The topic to which events are published; empty with ``read_only``, but members' events are still read."""
         return "" if self.read_only else self.events_topic
 
     @property
     def snapshots_topic(self) -> str:
-        """The topic of snapshots; empty if none are kept."""
+        """The topic of snapshots; empty if no snapshots are kept."""
         return "" if self.read_only or not self.reads_log else self.state_topic
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Reads settings from a file, the environment and flags, merges them in that order, and rejects wrong ones by name."""
+"""Reads settings from a file, the environment and flags, merges them in this order, and names the invalid settings."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from rebalance_agent.visible_names import did_you_mean
 __all__ = ["FILE_BYTES_MAX", "SettingsErrors", "load", "misspelt_environment"]
 
 FILE_BYTES_MAX = 1 << 20
-"""Maximum number of bytes of a settings file, which usually has some kilobytes."""
+"""Maximum size of a settings file in bytes; such files usually have some kilobytes."""
 
 _Settings = TypeVar("_Settings", bound=AgentSettings)
 
 SIMILAR = 0.9
-"""Minimum similarity (0 to 1) of a name to a variable for a misspelling: one or two letters differ."""
+"""Minimum similarity (0 to 1) of a misspelt name to a variable: one or two letters differ."""
 
 
 _OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
 """Start of the values of NAME_PORT variables that Kubernetes sets for a service NAME."""
 
 
-class SettingsErrors(InvalidInputError):  # noqa: N818 - it holds several
-    """All wrong settings of a role, one line each."""
+class SettingsErrors(InvalidInputError):  # noqa: N818 - it contains several errors
+    """All invalid settings of a role, one line for each."""
 
     def __init__(self, problems: Iterable[tuple[str, str]]) -> None:
-        """``problems`` are pairs of a field and its problem."""
+        """``problems`` are pairs of a field and the field's problem."""
         self.lines = tuple(f"{field}: {problem}" if field else problem for field, problem in problems)
         super().__init__("", "\n".join(self.lines))
 
 
 def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> _Settings:
-    """Settings of one role from ``file`` (YAML or TOML, or None), the environment, and ``flags`` (name -> text).
+    """Return a role's settings from ``file`` (YAML, TOML or None), the environment and ``flags`` (name -> text).
 
     Raises:
-        SettingsErrors: the file cannot be read, or names are unknown, or values wrong (all of them at once).
+        SettingsErrors: the file cannot be read, or names are unknown or values invalid (reported together).
     """
     merged: dict[str, Any] = {}
     for source in (_from_file(file) if file else {}, _from_environment(model), flags):
@@ -75,7 +75,7 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
 
 
 def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables that look like misspelt settings -> the variable that is probably meant.
+    """Return variable that looks like a misspelt setting -> variable that is probably meant.
 
     Other variables with the prefix are ignored: Kubernetes sets some for its services, and tests and consumers have
     their own.
@@ -93,7 +93,7 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
 
 
 def _variable_meant(name: str, variables: Iterable[str]) -> str:
-    """Return the variable that ``name`` may be meant for; empty if there is none."""
+    """Return the variable that ``name`` is probably a misspelling of; an empty string if there is none."""
     setting = name.removeprefix(ENV_PREFIX)
     if _is_of_kafka(setting.lower()):
         return f"{ENV_PREFIX}KAFKA__{setting}"
@@ -139,7 +139,7 @@ def _from_file(file: str) -> dict[str, Any]:
 
 
 def _is_text(value: object) -> bool:
-    """Whether all texts in ``value`` are UTF-8: other bytes of variables and flags are lone surrogates in them."""
+    """Return whether all texts in ``value`` are UTF-8: in variables and flags, other bytes become lone surrogates."""
     if isinstance(value, str):
         return value.isascii() or value == value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):

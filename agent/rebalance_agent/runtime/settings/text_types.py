@@ -1,6 +1,6 @@
-"""Types of settings that are texts, each with its check: addresses, patterns, topic names, URLs.
+"""Types of text settings, each with its check: addresses, patterns, topic names, URLs.
 
-A check raises ``ValueError`` with the sentence that follows the setting's name in the message.
+A check raises ``ValueError`` with the text that follows the setting's name in the error message.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ __all__ = [
 PORT_MAX = 65535
 
 KAFKA_PORT = 9092
-"""Kafka's port, which librdkafka uses where none is given."""
+"""Kafka's port, which librdkafka uses if an address has no port."""
 
 TEXT_MAX = 1_000
-"""Maximum number of characters of a text setting: a longer one is a mistake."""
+"""Maximum number of characters in a text setting: a longer text is a mistake."""
 
 DECLARATIONS_TEXT_MAX = 10_000
-"""Maximum number of characters of declarations for groups: some dozens of lines."""
+"""Maximum number of characters in declarations for groups, which is some dozens of lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -64,10 +64,10 @@ LOOPBACKS = {"127.0.0.1", "localhost"}
 
 
 def split_address(address: str, example_port: int = 29309) -> tuple[str, int]:
-    """Host and port of ``host:port``; an IPv6 address is in brackets. An error's examples have ``example_port``.
+    """Return the host and port of ``host:port``; an IPv6 address has brackets. Errors show ``example_port``.
 
     Raises:
-        ValueError: it is not an address, or the port is not between 0 (any free one) and 65535.
+        ValueError: the text is not an address, or the port is not between 0 (any free port) and 65535.
     """
     host, colon, port = address.rpartition(":")
     is_number = port.isascii() and port.isdigit()
@@ -85,7 +85,7 @@ def split_address(address: str, example_port: int = 29309) -> tuple[str, int]:
 
 
 def split_server(server: str) -> tuple[str, int]:
-    """Host and port of one entry of ``bootstrap.servers``, as librdkafka reads it: protocol and port may be absent.
+    """Return host and port of an entry of ``bootstrap.servers``; as in librdkafka, protocol and port are optional.
 
     Raises:
         ValueError: see `split_address`.
@@ -96,7 +96,7 @@ def split_server(server: str) -> tuple[str, int]:
 
 
 def checked(check: Callable[[str], object], *, empty: bool = True) -> AfterValidator:
-    """A validator of a text: ``check`` raises if it is wrong. ``empty``: an empty string is accepted unchecked."""
+    """Return a validator of texts; ``check`` raises if a text is invalid. ``empty``: accept an empty string."""
 
     def validate(text: str) -> str:
         try:
@@ -124,7 +124,7 @@ def _topic(text: str) -> None:
 
 
 def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Whether two addresses cannot both be listened on; port 0 is any free port, and overlaps none."""
+    """Return whether no process can listen on both addresses; port 0 is any free port, and overlaps no other port."""
     hosts = {one[0], other[0]}
     return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
 

@@ -1,4 +1,4 @@
-"""The URL of the webhook: parsed, and shown without its secret parts."""
+"""Parses the webhook's URL, and shows it without the secret parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """The URL to POST to, checked by `webhook_target`. ``path`` includes the query; both may be secret."""
+    """The URL to POST to, which `webhook_target` has checked. ``path`` includes the query, and may be secret."""
 
     scheme: str
     host: str
@@ -21,7 +21,7 @@ class WebhookTarget:
 
     @property
     def shown(self) -> str:
-        """The URL without path and query, which may be secret."""
+        """The URL without its path and query, which may be secret."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
 
@@ -30,7 +30,7 @@ def webhook_target(url: str) -> WebhookTarget:
     """Parse an ``http`` or ``https`` URL.
 
     Raises:
-        ValueError: it is not such a URL, or has a user and password; the text of the error has no part of it.
+        ValueError: the text is not such a URL, or has a user and password. The error contains no part of the URL.
     """
     if not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError("must be a URL of printable ASCII without spaces")

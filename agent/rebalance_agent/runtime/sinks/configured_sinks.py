@@ -31,9 +31,9 @@ OTLP = "otlp"
 
 
 class SinkSet:
-    """The sinks of one process. Wrong settings are refused at once; Kafka is added when the cluster is known.
+    """The sinks of one process. Invalid settings are refused at once; Kafka is added when the cluster is known.
 
-    ``publisher``: the Kafka sink, None before that or where events do not go to Kafka.
+    ``publisher``: the Kafka sink; None before the cluster is known, or if events are not published to Kafka.
     """
 
     def __init__(self, settings: AgentSettings, counts: AgentMetrics, clock: Clock) -> None:
@@ -64,12 +64,12 @@ class SinkSet:
         return bool(self._local)
 
     def open(self, stack: ExitStack) -> SinkFanout:
-        """Start the sinks that need no cluster; ``stack`` closes these and Kafka together, within ``stop_seconds``."""
+        """Start the sinks that need no cluster; ``stack`` closes all sinks together, within ``stop_seconds``."""
         stack.callback(self._close)
         return self._started(self._local)
 
     def connect(self, properties: Mapping[str, str], cluster: Cluster) -> SinkFanout:
-        """Start the Kafka sink, if events are published to a topic; the topic is created where it is missing.
+        """Start the Kafka sink if events are published to a topic; create the topic if it is missing.
 
         Raises:
             InvalidInputError: ``properties`` do not allow an idempotent producer.

@@ -1,4 +1,4 @@
-"""A JSON template with fields of an event: it forms the body of a POST to a service that does not accept our events."""
+"""Fills a JSON template with an event's fields, for POSTs to a service that does not accept the agent's events."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FIELD = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
 
 @dataclass(frozen=True, slots=True)
 class EventTemplate:
-    """JSON whose strings contain ``${field}``, with dots for nested fields.
+    """JSON whose strings contain placeholders ``${field}``, with dots for nested fields.
 
-    A string that consists of one field gets the field's value, which may be a number or a list. Fields that an event
-    does not have are empty.
+    A string that consists of one placeholder becomes the field's value, which may be a number or a list. A field that
+    an event does not have is an empty string.
     """
 
     value: object
@@ -36,7 +36,8 @@ class EventTemplate:
         """Read a file.
 
         Raises:
-            InvalidInputError: naming ``setting``: it cannot be read, is not JSON, or has no field.
+            InvalidInputError: the file cannot be read, is too large, is not JSON, or has no placeholder; names
+            ``setting``.
         """
         try:
             with regular_file(path) as file:
@@ -53,7 +54,7 @@ class EventTemplate:
         return cls(value)
 
     def body(self, line: bytes) -> bytes:
-        """Return the body for an event, whose JSON is ``line``."""
+        """Return the body for an event; ``line`` is the event's JSON."""
         return json.dumps(_filled(self.value, json.loads(line))).encode()
 
 
@@ -65,10 +66,10 @@ class TemplatedWebhook:
     template: EventTemplate
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """POST the events in their order, up to the first one that is not accepted.
+        """POST the events in order, up to the first event that is not accepted.
 
         Raises:
-            DeliveryError: an event was refused, or the time is over; the later ones were not sent.
+            DeliveryError: an event was refused or not accepted in time; later events were not sent.
         """
         for index, line in enumerate(lines):
             try:

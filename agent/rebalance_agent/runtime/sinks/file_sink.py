@@ -1,4 +1,4 @@
-"""Writes events to a file as newline-delimited JSON, rotated to ``.1``, ``.2``, ... when it is full."""
+"""Writes events as newline-delimited JSON to a file, which is rotated to ``.1``, ``.2``, ... when it is full."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MODE = 0o640
 
 
 class EventsFile:
-    """Appends whole lines to the file. There is no fsync: a line counts as written once the system has it.
+    """Appends whole lines to the file. There is no fsync: a line counts as written once the operating system has it.
 
     At most ``files_max`` files of ``bytes_max`` bytes each are kept, including the current one. A file that other
     programs move or delete (logrotate) is created again.
     """
 
     def __init__(self, path: str, bytes_max: int, files_max: int) -> None:
-        """Check that the file can be written; it is opened again with the first event.
+        """Check that the file can be written; the first event opens the file again.
 
         Raises:
             InvalidInputError: ``path`` cannot be opened for appending, or is not a regular file.
@@ -46,7 +46,7 @@ class EventsFile:
         """Append ``lines``.
 
         Raises:
-            DeliveryError: a line could not be written whole; the file has none of it.
+            DeliveryError: a line could not be written in full; no part of that line is left in the file.
         """
         for number, line in enumerate(lines):
             try:
@@ -67,7 +67,7 @@ class EventsFile:
             self._rotate()
             size = 0
         try:
-            # Unbuffered: on a full disk, write() takes a part of a line, or nothing.
+            # The file is unbuffered: on a full disk, write() writes only a part of the line, or nothing.
             written = self._file.write(line)
             while written < len(line):
                 written += self._file.write(line[written:])
@@ -77,7 +77,7 @@ class EventsFile:
             raise
 
     def _replaced(self) -> bool:
-        """Whether the file is closed, or no longer the one at its path."""
+        """Return whether the open file is closed, or no longer the file at its path."""
         try:
             return self._file.closed or not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
         except OSError:

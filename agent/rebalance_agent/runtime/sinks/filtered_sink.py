@@ -1,4 +1,4 @@
-"""A sink that gets only some of the events: those of chosen kinds and groups."""
+"""Filters events for a sink: passes only events of chosen kinds and groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FilteredSink"]
 
 
 class FilteredSink:
-    """Passes events on to ``sink`` if both their kind and their group are wanted; the others are not counted."""
+    """Passes an event to ``sink`` if both its kind and its group are wanted; other events are not counted."""
 
     def __init__(self, sink: Sink, kinds: Collection[str], groups: str) -> None:
         """``kinds``: empty for all. ``groups``: a regular expression that must match the whole name."""

@@ -1,4 +1,4 @@
-"""Posted events on their way to sinks: they wait until the cluster is known, and get its id and their pod."""
+"""Holds posted events until the cluster is known, then adds the cluster's id and the pod, and passes them to sinks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rebalance_agent.model.reported.workload import Workload
 __all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
 
 HELD_MAX = 10_000
-"""Maximum number of events held until the cluster answers: days of one pod's rebalances."""
+"""Maximum number of events to hold until the cluster answers: those of several days of one pod's rebalances."""
 
 HELD_BYTES_MAX = 32 * 1024 * 1024
-"""Maximum number of bytes of their lines, as in the publisher. In memory an event may have a thousand times as many."""
+"""Maximum bytes of the held events' lines, as in the publisher. An event object may take a thousand times as many."""
 
 
 class PendingEvents:
-    """Holds the newest events until `connect`, within bounds, and passes later ones on at once. Thread-safe.
+    """Holds the newest events until `connect`, within bounds, and passes later events on at once. Thread-safe.
 
     `put` never blocks. Every event is passed on, or counted as dropped.
     """
@@ -48,16 +48,16 @@ class PendingEvents:
                 self._pass_on(event)
 
     def connect(self, cluster_id: str, publish: Callable[[Event, str], None]) -> None:
-        """Call ``publish(event, cluster_id)`` for every held event and from now on; it must not block.
+        """Call ``publish(event, cluster_id)`` for every held event and every later event; ``publish`` must not block.
 
-        ``cluster_id`` may be empty, and be given by a later call.
+        ``cluster_id`` may be empty; a later call can then supply it.
         """
         with self._lock:
             self._cluster_id, self._publish = cluster_id or self._cluster_id, publish
             self._release()
 
     def close(self) -> None:
-        """Drop held and later events. The held ones are lost to Kafka, which is counted and logged."""
+        """Drop held and later events. The loss of held events is counted and logged."""
         with self._lock:
             lost = len(self._held)
             self._held.clear()

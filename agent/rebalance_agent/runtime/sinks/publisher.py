@@ -29,15 +29,15 @@ from rebalance_agent.runtime.sinks.split_events import event_lines
 __all__ = ["EVENTS_PARTITIONS", "Publisher", "events_producer"]
 
 EVENTS_PARTITIONS = 6
-"""Partitions of an events topic that the agent creates: enough to read many groups' events in parallel."""
+"""Number of partitions of an events topic that the agent creates: enough to read many groups' events in parallel."""
 
 QUEUE_MAX = 100_000
 QUEUE_KILOBYTES_MAX = 32 * 1024
-"""Maximum number of events, and of their kilobytes, in the queue: hours of rebalances of some hundred groups."""
+"""Maximum number of events, and of kilobytes, in the queue: some hours of rebalances of a few hundred groups."""
 
 UNKNOWN_TOPIC_MS = 120_000
-"""How long (ms) a topic may be unknown to brokers before its events are given up. Brokers learn of a new topic moments
-after its creation, on busy machines after tens of seconds. librdkafka's default is 30 s from the first event on."""
+"""How long (ms) a topic may be unknown to brokers before its events are given up. Brokers know a new topic moments
+after its creation, on busy machines after tens of seconds. librdkafka's default is 30 s from the first event."""
 
 POLL_S = 0.5
 """Longest wait of one poll for acknowledgements, in seconds."""
@@ -50,13 +50,13 @@ def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Pr
     """Return an idempotent producer whose messages all replicas acknowledge.
 
     Raises:
-        InvalidInputError: ``properties`` contradict that.
+        InvalidInputError: ``properties`` do not allow such a producer.
     """
     settings = {
         "queue.buffering.max.messages": QUEUE_MAX,
         "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
         "compression.type": "zstd",
-        # The Java client's partitioner: one group's events go to one partition, whichever client writes them.
+        # The Java client's partitioner: one group's events go to the same partition, whichever client writes them.
         "partitioner": "murmur2_random",
         "topic.metadata.propagation.max.ms": UNKNOWN_TOPIC_MS,
         **with_token_callback(properties),
@@ -71,7 +71,7 @@ def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Pr
 
 @dataclass(eq=False)
 class Publisher:
-    """The Kafka sink. `publish` queues and returns at once; events that do not fit or fail are counted as dropped.
+    """The Kafka sink. `publish` queues an event and returns at once; events that do not fit or fail count as dropped.
 
     ``published(kind)`` and ``dropped(number)`` may be called from any thread.
     """
@@ -104,7 +104,7 @@ class Publisher:
         self._thread.start()
 
     def publish(self, event: Event, cluster_id: str) -> None:
-        """Queue an event with the key ``cluster_id:group``, as several messages where it is too large for one."""
+        """Queue an event with the key ``cluster_id:group``, as several messages if the event is too large for one."""
         key = f"{cluster_id}:{event.group}".encode("utf-8", "backslashreplace")
         for part, line in event_lines(event):
             number = self._number()
@@ -122,7 +122,7 @@ class Publisher:
 
     @property
     def queued(self) -> int:
-        """Number of messages ever queued."""
+        """The number of messages queued since the start."""
         return self._queued
 
     @property
@@ -132,7 +132,7 @@ class Publisher:
             return next(iter(self._outstanding), self._queued)
 
     def close(self, timeout: float) -> None:
-        """Send waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
+        """Send waiting events for at most ``timeout`` seconds; the events left then are counted as dropped."""
         self._stop.set()
         self._thread.join(timeout=2 * POLL_S)
         if left := flush(self._producer, timeout):
@@ -180,7 +180,7 @@ class Publisher:
 
     def _replace(self, error: KafkaException) -> None:
         # poll() raises fatal errors. An idempotent producer that lost its sequence, or had no permission to write, can
-        # send nothing more; a new one can, once the permission is granted.
+        # send no more messages. A new producer can send them, once the permission is granted.
         self._failed(error.args[0].str())
         self.dropped(flush(self._producer, 0))
         with self._lock:
@@ -188,7 +188,7 @@ class Publisher:
         while not self._stop.wait(self._backoff.next()):
             try:
                 self._producer = self._new_producer()
-            except InvalidInputError as invalid:  # a certificate's file is missing while it is replaced
+            except InvalidInputError as invalid:  # a certificate file is missing while it is replaced
                 self._failed(invalid.problem)
             else:
                 return

@@ -1,4 +1,4 @@
-"""A sink with a bounded queue and a thread of its own, for deliveries that block: to a disk, to another server."""
+"""A sink with a bounded queue and its own thread, for deliveries that block, such as to a disk or another server."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deli
 
 QUEUE_MAX = 10_000
 QUEUE_BYTES_MAX = 32 * 1024 * 1024
-"""Maximum number of waiting events, and of the bytes of their lines: hours of rebalances of some hundred groups."""
+"""Maximum number of waiting events, and of their lines' bytes: some hours of rebalances of a few hundred groups."""
 
 BATCH_MAX = 500
 BATCH_BYTES_MAX = 1024 * 1024
-"""Maximum number of events, and of bytes, in one delivery; a larger event is delivered alone."""
+"""Maximum number of events, and of bytes, in one delivery; an event with more bytes is delivered alone."""
 
 ABANDON_S = 1.0
 """Longest wait at stop, in seconds, for a delivery to notice that it was given up."""
 
 
 class DeliveryError(RebalanceAgentError):
-    """A batch was given up before all of it was delivered. ``delivered``: the indexes of its delivered lines."""
+    """A batch was given up before all its lines were delivered. ``delivered``: the indexes of the delivered lines."""
 
     def __init__(self, reason: str, delivered: Sequence[int] = ()) -> None:
         """``reason`` is for the log."""
@@ -41,7 +41,7 @@ class Deliver(Protocol):
     """The last step of a queued sink, called from one thread only."""
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """Deliver lines of JSON, which have no line ends. Must return soon after ``given_up`` is set.
+        """Deliver lines of JSON without line ends. Must return soon after ``given_up`` is set.
 
         Raises:
             DeliveryError: some or all of the lines were not delivered.
@@ -78,7 +78,7 @@ class QueuedSink:
         self._thread.start()
 
     def publish(self, event: Event, cluster_id: str) -> None:  # noqa: ARG002 - it is in the event, too
-        """Queue an event; where the queue is full, the oldest are dropped."""
+        """Queue an event; if the queue is full, the oldest events are dropped."""
         line = _Line(event.KIND, json_line(event))
         dropped = 0
         with self._changed:
@@ -95,7 +95,7 @@ class QueuedSink:
             self._lost(dropped, "too many events are pending, or the sink is closed")
 
     def close(self, timeout: float) -> None:
-        """Deliver waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
+        """Deliver waiting events for at most ``timeout`` seconds; the events left then are counted as dropped."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -124,7 +124,7 @@ class QueuedSink:
         self._target.close()
 
     def _take(self) -> list[_Line]:
-        """Return the next batch; empty when the sink is closed and its queue is empty."""
+        """Return the next batch, which is empty when the sink is closed and its queue is empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._closing)
             batch: list[_Line] = []

@@ -1,4 +1,4 @@
-"""The interface of sinks, and the fan-out of events to any number of them, none of which can delay or break another."""
+"""Defines the interface of sinks, and the fan-out of events to several sinks; no sink can delay or break another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Sink(Protocol):
     """Publishes events to one target, such as Kafka (`runtime.sinks.publisher.Publisher`)."""
 
     def start(self) -> None:
-        """Start sending events, including those that were published before."""
+        """Start sending events, including those that were published before this call."""
         ...
 
     def publish(self, event: Event, cluster_id: str) -> None:
@@ -25,15 +25,15 @@ class Sink(Protocol):
         ...
 
     def close(self, timeout: float) -> None:
-        """Send waiting events, ``timeout`` seconds at most; the rest is counted as dropped."""
+        """Send waiting events for at most ``timeout`` seconds; the events left then are counted as dropped."""
         ...
 
 
 class SinkFanout:
-    """Several sinks as one: each event goes to every sink, in their order; they start and close together."""
+    """Handles several sinks as one: each event goes to every sink, in order; all sinks start and close together."""
 
     def __init__(self, sinks: Sequence[tuple[str, Sink]], dropped: Callable[[str, int], None]) -> None:
-        """``sinks`` with their names; ``dropped(name, number)`` counts events at which a sink raised."""
+        """``sinks``: pairs of name and sink; ``dropped(name, number)`` counts events for which a sink raised."""
         self._sinks, self._dropped = tuple(sinks), dropped
         self._log = structlog.get_logger("rebalance_agent.sinks")
 
@@ -55,7 +55,7 @@ class SinkFanout:
         for name, sink in self._sinks:
             try:
                 sink.publish(event, cluster_id)
-            except Exception:  # noqa: BLE001 - an error of one sink must not affect the others, or the tracker
+            except Exception:  # noqa: BLE001 - an error in one sink must not affect the other sinks or the tracker
                 self._dropped(name, 1)
                 self._log.exception("sink_failed", sink=name, kind=event.KIND)
 
@@ -64,7 +64,7 @@ class ClusterEvents:
     """Passes the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
 
     def __init__(self, cluster_id: str, fanouts: Sequence[SinkFanout]) -> None:
-        """``fanouts`` get each event in their order."""
+        """``fanouts`` get each event one after another, in this order."""
         self._cluster_id, self._fanouts = cluster_id, tuple(fanouts)
 
     def on_event(self, event: Event) -> None:

@@ -1,4 +1,4 @@
-"""Splits events with very many members into parts that fit into one Kafka message each, and joins parts again. Pure."""
+"""Splits events with very many members into parts that each fit into one Kafka message, and joins the parts. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rebalance_agent.model.group_event import event_id
 __all__ = ["MESSAGE_BYTES_MAX", "event_lines", "whole_events"]
 
 MESSAGE_BYTES_MAX = 900_000
-"""Maximum number of bytes of an event's line: brokers take 1,048,588 by default, of which key and headers need some."""
+"""Maximum size of an event's line in bytes: brokers accept 1,048,588 by default, including key and headers."""
 
 
 def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[Event, bytes]]:
-    """Return the event as one or more parts with their JSON lines of at most ``size_max`` bytes each.
+    """Return the event as one or more parts, each with its JSON line of at most ``size_max`` bytes.
 
-    Only members are spread over parts; a part with a single member that is still too large is returned as it is, and
-    the caller counts it as lost. All fields but ``event_id``, ``members``, ``part`` and ``parts`` are equal.
+    Only members are spread over parts. A part with a single member that is still too large is returned unchanged, and
+    the caller counts it as lost. All fields except ``event_id``, ``members``, ``part`` and ``parts`` are equal.
     """
     line = json_line(event)
     if len(line) <= size_max or not isinstance(event, GenerationEvent):
@@ -30,9 +30,9 @@ def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[E
 
 
 def whole_events(events: Iterable[Event]) -> Iterator[Event]:
-    """One group's ``events``, in order, with the parts from `event_lines` joined again.
+    """Yield one group's ``events`` in order, with the parts from `event_lines` joined again.
 
-    Parts of one event follow each other, since one producer writes them; an event with a missing part is left out.
+    The parts of one event follow each other, since one producer writes them. An event with a missing part is left out.
     """
     parts: list[GenerationEvent] = []
     for event in events:

@@ -1,4 +1,4 @@
-"""Sends events as spans over OTLP: the last step of the sink ``otlp``."""
+"""Sends events as spans over OTLP, as the last step of the sink ``otlp``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rebalance_agent.traces.event_traces import EventTraces
 __all__ = ["SPANS_MAX", "TraceSink"]
 
 SPANS_MAX = 512
-"""Spans of one request: the SDK's default of ``OTEL_BSP_MAX_EXPORT_BATCH_SIZE``."""
+"""Maximum number of spans in one request: the SDK's default for ``OTEL_BSP_MAX_EXPORT_BATCH_SIZE``."""
 
 WAIT_MAX_S = 30.0
 """Longest pause between two attempts, in seconds."""
@@ -33,7 +33,7 @@ _AGAIN = frozenset({
     HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 })  # fmt: skip
-"""Statuses after which the same request may be accepted: those of OTLP's specification, and 408."""
+"""Statuses after which the same request may be accepted later: those in OTLP's specification, and 408."""
 
 
 class _Exporter(Protocol):
@@ -43,14 +43,14 @@ class _Exporter(Protocol):
 
 
 class TraceSink:
-    """Delivers events as spans, in their order. Until the collector answers, events wait in the queue of the sink."""
+    """Delivers events as spans, in order. Until the collector answers, events wait in the sink's queue."""
 
     def __init__(
         self,
         make: Callable[[requests.Session], _Exporter] = lambda session: OTLPSpanExporter(session=session),
         backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MAX_S),
     ) -> None:
-        """``make``: creates the SDK's exporter, which the environment configures; it posts with the session."""
+        """``make``: creates the SDK's exporter, which the environment configures and which posts with the session."""
         session = requests.Session()
         session.hooks["response"] = [self._answered]
         self._exporter, self._backoff = make(session), backoff
@@ -61,7 +61,7 @@ class TraceSink:
         self._log = structlog.get_logger("rebalance_agent.otlp")
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """Export the spans of events until the collector accepts or refuses them, or it is given up.
+        """Export the spans of events until the collector accepts or refuses them, or ``given_up`` is set.
 
         Raises:
             DeliveryError: the spans were not accepted.
@@ -94,5 +94,5 @@ class TraceSink:
             self._log.info("otlp_spans_exported_again")
 
     def _answered(self, response: requests.Response, *_: object, **__: object) -> None:
-        """Record the status of each answer: the exporter returns only whether it succeeded."""
+        """Record the status of each answer, because the exporter returns only whether the export succeeded."""
         self._status = response.status_code

@@ -1,4 +1,4 @@
-"""Sends events to a webhook: batches by POST, repeated for a bounded time after errors that may be temporary."""
+"""Posts batches of events to a webhook; after temporary errors, repeats the POST for a bounded time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 __all__ = ["Webhook"]
 
 ATTEMPT_SECONDS = 10.0
-"""Longest time for one POST with its answer, in seconds, whatever the server does."""
+"""Longest time for one POST and its answer, in seconds, whatever the server does."""
 
 ANSWER_BYTES_MAX = 64 * 1024
-"""Maximum number of bytes that are read of an answer's body; only the line that a 400 names is needed."""
+"""Maximum number of bytes to read from an answer's body; only the line number in an answer 400 is needed."""
 
 WAIT_MAX_S = 30.0
-"""Longest pause between attempts, in seconds, even where the answer asks for a longer one (``Retry-After``)."""
+"""Longest pause between attempts, in seconds, even if the answer asks for a longer pause (``Retry-After``)."""
 
 _CHECK_S = 0.1
 _SUCCESS = range(200, 300)
@@ -51,10 +51,11 @@ _NO_ANSWER = _Answer(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """Delivers batches. It follows no redirect and uses no proxy, so that a token goes to the target alone.
+    """Delivers batches. It follows no redirect and uses no proxy, so that a token is sent only to the target.
 
-    ``form``: a line for each event, one JSON list, or ``object``: the only line as it is. ``seconds``: longest time
-    for one batch. ``token`` and ``context`` (TLS) are called for each POST, so that changed files take effect.
+    ``form``: ``ndjson``: one line for each event; ``json``: one list; ``object``: the batch's only line. ``seconds``:
+    longest time for one batch. ``token`` and ``context`` (TLS) are called for each POST, so that changed files take
+    effect.
     """
 
     target: WebhookTarget = field(kw_only=False)
@@ -77,10 +78,10 @@ class Webhook:
             )
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """POST until the batch is accepted, leaving out lines that a 400 names as wrong, as a sidecar's answer does.
+        """POST until the batch is accepted; lines that an answer 400 (such as a sidecar's) names as wrong are left out.
 
         Raises:
-            DeliveryError: the batch, or one of its lines, was refused, or the time is over.
+            DeliveryError: the batch or one of its lines was refused, or the batch was not accepted in time.
         """
         end = self.clock.monotonic() + self.seconds
         backoff, left, refused = self.backoff(), [*range(len(lines))], ""
@@ -142,7 +143,7 @@ class Webhook:
 
 
 def _cut_off(connected: socket.socket, done: threading.Event, given_up: threading.Event) -> None:
-    """Shut the connection down when the attempt times out or is cancelled; return when it is ``done``."""
+    """Shut the connection down if the attempt times out or is given up; return when ``done`` is set."""
     checks = 0
     while not done.wait(_CHECK_S):
         checks += 1
@@ -152,7 +153,7 @@ def _cut_off(connected: socket.socket, done: threading.Event, given_up: threadin
 
 
 def _line_of(text: bytes) -> int:
-    """Return the line that an answer of the events endpoint names as wrong, counted from 1; 0 if it names none."""
+    """Return the number (from 1) of the line that the events endpoint's answer names as wrong; 0 if it names none."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -162,5 +163,5 @@ def _line_of(text: bytes) -> int:
 
 
 def _seconds(text: str) -> float:
-    """``Retry-After`` in seconds; 0 for its form as a date, which is not supported."""
+    """Return ``Retry-After`` in seconds; 0 if it is a date, which is not supported."""
     return float(text) if text.isascii() and text.isdigit() and len(text) <= len("86400") else 0.0

@@ -31,9 +31,9 @@ LAST_POLL = "rebalance_agent_last_poll_timestamp_seconds"
 
 
 class VerifiedCluster:
-    """One cluster to audit. Events are read before records, so that the record of each event is read, too.
+    """One cluster to audit. Events are read before records, so that each event's record is read, too.
 
-    ``unread``: number of records in the events' topic that are not events.
+    ``unread``: number of records in the events topic that cannot be read as events.
     """
 
     def __init__(self, properties: Mapping[str, str], clock: Clock) -> None:
@@ -49,16 +49,16 @@ class VerifiedCluster:
         self.cluster_id, self._counts = self._cluster.identify()
 
     def names(self) -> dict[str, str]:
-        """Return topic id -> topic name, as of now."""
+        """Return the current mapping of topic id -> topic name."""
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
     def events(self, topic: str, on_event: Callable[[Event, RecordPosition], None]) -> int:
-        """Call ``on_event`` for every event of the topic; return since when (epoch ms) retention deleted none.
+        """Call ``on_event`` for every event of the topic; return the time (epoch ms) after which no event was deleted.
 
-        If retention left nothing of a partition, that time is now: it is unknown which groups' events were in it.
+        If retention deleted all records of a partition, that time is now: the groups of the deleted events are unknown.
 
         Raises:
-            ClusterError: there is no such topic, or it cannot be read.
+            ClusterError: the topic does not exist or cannot be read.
         """
         if topic not in self._counts:
             raise ClusterError(f"there is no topic {topic}: set the events' topic with --events-topic, or use --events")
@@ -73,7 +73,7 @@ class VerifiedCluster:
             try:
                 event = event_from_json(json_object(message.value() or b""))
             except InvalidInputError:
-                self.unread += 1  # of a newer release, or of another program
+                self.unread += 1  # from a newer release or another program
                 continue
             on_event(event, RecordPosition(topic, number, message.offset()))
         return max(since_ms.values(), default=0)
@@ -82,7 +82,7 @@ class VerifiedCluster:
         """Post every record of the offsets topic to each of ``ledgers``.
 
         Raises:
-            ClusterError: the topic is not there, or cannot be read.
+            ClusterError: the topic does not exist or cannot be read.
         """
         if OFFSETS_TOPIC not in self._counts:
             raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not describe it")
@@ -104,10 +104,11 @@ class VerifiedCluster:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """An observer's ``/metrics``: the counters of each group, by the ledger's names, at a time (epoch ms).
+    """An observer's ``/metrics`` at a time (epoch ms): group -> the ledger's name of a counter -> value.
 
     ``started_from_snapshot``: the observer resumed from a snapshot, or shares the groups with replicas. ``replayed``:
-    number of records that it read again after a snapshot; None if it shares groups, or had not read the whole topic.
+    number of records that the observer read again after a snapshot; None if the observer shares groups, or had not read
+    the whole topic.
     """
 
     counters: Mapping[str, Mapping[str, float]]
@@ -120,7 +121,7 @@ def scraped(text: str) -> Scrape:
     """Parse the text of a scrape.
 
     Raises:
-        InvalidInputError: it is not in Prometheus' text format, or one of the numbers is not finite.
+        InvalidInputError: the text is not in Prometheus' text format, or a number is not finite.
     """
     counters: dict[str, dict[str, float]] = {}
     metrics = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}

@@ -49,14 +49,14 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
 TAIL_CHECK_S = 2.0
-"""Seconds between comparisons of the tail's position with the topic's end: how soon a tail that stopped is noticed."""
+"""Seconds between comparisons of the tail's position with the topic's end; a tail that stopped is noticed this soon."""
 
 JOIN_S = 2.0
-"""Longest wait at stop for a thread, in seconds: each one checks its stop signal several times a second."""
+"""Longest wait for a thread at stop, in seconds: each thread checks its stop signal several times a second."""
 
 
 def watch_parts(settings: ObserverSettings) -> tuple[str, ...]:
-    """The readiness parts of a watch, set before the cluster is known: else the process would be ready too early."""
+    """Return a watch's readiness parts, set before the cluster is known so that the process is not ready early."""
     members, loads = (MEMBERS_PART,) if settings.events_topic else (), ("loads",) if settings.lag_groups else ()
     log = (OFFSETS_PART,) if settings.reads_log else ()
     return (*POLL_NAMES, *loads, *log, TRACKER_PART, *members, *share_parts(settings))
@@ -93,9 +93,9 @@ class ClusterWatch:
         """Nothing runs before `start`.
 
         ``schedule`` starts and stops with the watch. ``sinks`` and the ``history`` get the tracker's events; the
-        ``history`` also gets those that members report, and the generations from before the start. ``refresh`` is
-        called in the core's thread when views have changed. ``progress`` is that of the events on their way to Kafka,
-        None if they do not go there.
+        ``history`` also gets the events that members report, and the generations from before the start. ``refresh`` is
+        called in the core's thread when views have changed. ``progress`` is the progress of publishing events to Kafka,
+        None if events are not published to Kafka.
         """
         self._share = share = ObserverShare(context, settings, progress)
         self._context = context = share.context
@@ -103,7 +103,7 @@ class ClusterWatch:
         self._source = settings.source
         self._schedule = schedule
 
-        # Records of the offsets topic and members' events, each read in a thread of its own into the inbox.
+        # Two threads: one reads records of the offsets topic into the inbox, the other members' events.
         self._loads = loads = self._loads_poll(settings)
         members = None
         if settings.events_topic:
@@ -120,14 +120,14 @@ class ClusterWatch:
         readers = [reader for reader in (self._tail, members) if reader]
         self._workers = [reader.worker for reader in readers if reader is not self._tail or settings.reads_log]
 
-        # Polls, whose answers go into the inbox, too; partition counts go to those that need them.
+        # Polls put their answers into the inbox, too; the parts in ``counted`` get the partition counts.
         self._vanished = VanishedGroups(context, self.views, lambda: self._tail.reached)
         counted = [*readers, self._vanished, *((loads,) if loads else ()), *((share.store,) if share.store else ())]
         topics = TopicsPoll(context, [part.on_topics for part in counted])
         self._epochs = EpochPoll(context, context.cluster.epoch_describer, self._hidden)
         self._describe = DescribePoll(context, needed=lambda: self._tail.late, elsewhere=self._epochs.handles)
 
-        # From the inbox, observations go to the tracker, its events to the sinks, the observations to the listeners.
+        # Observations go from the inbox to the tracker and then to the listeners; the tracker's events go to the sinks.
         tracker = Tracker(
             cluster_id,
             settle_ms=round(settings.settle_seconds * 1000),
@@ -177,20 +177,20 @@ class ClusterWatch:
         every(VANISHED_EVERY_S, self._vanished, "vanished")
 
     def views(self) -> tuple[GroupView, ...]:
-        """Return every group now. From any thread."""
+        """Return the current view of every group. Any thread may call this."""
         return self._core.views()
 
     def lags(self) -> Mapping[str, GroupLag]:
-        """The lag of each group that ``lag_groups`` names; a new mapping after each measurement. From any thread."""
+        """Return the lag of each group that ``lag_groups`` names; each measurement makes a new mapping. Thread-safe."""
         return self._loads.lags if self._loads else NO_LAGS
 
     def denied(self) -> Mapping[str, str | None]:
-        """Return what was refused and still is: degraded mode -> reason, None if not. From any thread."""
+        """Return degraded mode -> reason why access is refused now, None if access is not refused. Thread-safe."""
         epochs = self._epochs.undescribed() if self._hidden() else ""
         return {ADMIN_ONLY: self._denied if self._log_denied() else None, EPOCHS_HIDDEN: epochs or None}
 
     def report(self, event: Event, cluster_id: str) -> bool:
-        """Process a member's report that was posted; False if the inbox is full. From any thread."""
+        """Process a report that a member posted; return False if the inbox is full. Any thread may call this."""
         if not isinstance(event, Reported) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)
@@ -199,7 +199,7 @@ class ClusterWatch:
         return reported is None or self._context.inbox.offer(reported)
 
     def start(self, stack: ExitStack) -> None:
-        """Start; ``stack`` stops it: first the collectors that fill the inbox, then the core that empties it."""
+        """Start; ``stack`` stops first the collectors that fill the inbox, then the core that empties the inbox."""
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
         stack.callback(self._epochs.close)
@@ -215,7 +215,7 @@ class ClusterWatch:
             stack.callback(calls.stop)
 
     def close(self, timeout: float) -> None:
-        """Write the last snapshot, ``timeout`` seconds at most, once the threads of `start` and the sinks ended."""
+        """Write the last snapshot in at most ``timeout`` seconds. Call this after the threads and sinks have ended."""
         self._share.close(timeout, complete=self._core.join(0))
 
     def _loads_poll(self, settings: ObserverSettings) -> LoadsPoll | None:
@@ -225,11 +225,11 @@ class ClusterWatch:
         return LoadsPoll(self._context, follows, self.views, self._tailing)
 
     def _by_frames(self) -> bool:
-        """Whether generations that leaders report are used: if none come from the offsets topic."""
+        """Return whether to use the generations that leaders report: only if the offsets topic supplies none."""
         return self._source == "frames" or (self._source == "auto" and self._log_denied())
 
     def _hidden(self) -> bool:
-        """Whether records of groups are not read: because of the settings, or because that is not permitted."""
+        """Return whether records of groups are not read, because of the settings or a missing permission."""
         return self._source in ("frames", "describe") or self._log_denied()
 
     def _log_denied(self) -> bool:
@@ -244,6 +244,6 @@ class ClusterWatch:
             self._schedule.soon("describe")
 
     def _offsets_denied(self, reason: str) -> None:
-        # Without this permission the watch is degraded and not broken: `source="admin"` marks every group.
+        # Without this permission the watch is degraded but works: every group is marked with `source="admin"`.
         self._context.health.ready(OFFSETS_PART)
         self._denied = reason

@@ -1,4 +1,4 @@
-"""The one thread that feeds the tracker, so that its conclusions do not depend on how threads are scheduled."""
+"""Runs the only thread that feeds the tracker, so that the tracker's results do not depend on thread scheduling."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["BATCH_S", "JUDGED_AT_ONCE", "JUDGE_AFTER_S", "TICK_S", "Core"]
 
 TICK_S = 0.1
-"""Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
+"""Longest time between two ticks of the tracker, in seconds: a settled stall may be reported this late."""
 
 BATCH_MAX = 500
 """Maximum number of observations between two updates of the changed views."""
 
 BATCH_S = 0.05
-"""Seconds of work between two updates of the changed views, while there are that many observations: a record of a
-classic group is a millisecond of work, one of another group a tenth."""
+"""Seconds of work between two updates of the changed views while many observations wait. A record of a classic group
+takes one millisecond, a record of another group a tenth of a millisecond."""
 
 RENEW_S = 0.05
 """Seconds of work for changed views between two turns of the tracker: while thousands of groups change, the tracker
-gets half of the time, and the views that are left are built in the next round."""
+gets half of the time, and the remaining views are built in the next round."""
 
 JUDGED_AT_ONCE = 20
-"""Maximum number of new groups of one batch whose first view is judged at once, at some 0.3 ms each. If thousands
-appear at once, as at a start, they are shown unjudged first."""
+"""Maximum number of new groups in one batch whose first view is judged at once, which takes about 0.3 ms per group. If
+thousands of groups appear at once, for example at startup, their first views are shown unjudged."""
 
 REFRESH_S = 1.0
-"""Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, as at a start: each
-is written once then, and not with each of its observations."""
+"""Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, for example at
+startup: each group's text is then written once, not after each observation of the group."""
 
 REFRESH_SHARE = 0.1
-"""Share of a processor that ``refresh`` may take, where a call takes more than `FREE_S`. Texts that one call left, as
-at a start, are written without a pause if no observations wait."""
+"""Share of a processor that ``refresh`` may take if a call takes more than `FREE_S`. Texts that one call did not write,
+for example at startup, are written without a pause if no observations wait."""
 
 JUDGE_AFTER_S = 2.0
-"""Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
+"""Seconds from the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
 
 JUDGE_PAUSE_S = 0.01
-"""Seconds between two such rounds: 10,000 groups are judged within some ten seconds, and observations hardly wait."""
+"""Seconds between two rounds of judging: 10,000 groups are judged in about ten seconds; observations hardly wait."""
 
 VIEW_SHARE = 0.1
-"""Share of a processor that the views of one group and their text may take, where each takes more than `FREE_S`: the
-text is written for all members of a group, even if one record of one member changed."""
+"""Share of a processor that building one group's views and writing their text may take, if each takes more than
+`FREE_S`: the text is written for all members of a group, even if only one member's record changed."""
 
 JUDGE_SHARE = 0.05
-"""The same for judging a group's assignment. Until it is judged again, its views have the quality of the last time."""
+"""Share of a processor for judging one group's assignment. Until the next judgement, views have the old quality."""
 
 
 @dataclass(eq=False)
 class Core:
-    """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group.
+    """Passes observations from the inbox to the tracker, and events to the sinks; keeps a view of each group.
 
-    ``refresh`` is called when views have changed, so that a scrape finds their text written. It returns whether some
-    are left, and is called again for these.
+    ``refresh`` is called when views have changed, so that their text is written before a scrape. ``refresh`` returns
+    whether texts are left to write; if so, it is called again.
     """
 
     tracker: Tracker
@@ -75,7 +75,7 @@ class Core:
     refresh: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
-        """Nothing is taken from ``inbox`` before `start`."""
+        """Prepare the thread; nothing is taken from ``inbox`` before `start`."""
         self._lock = threading.Lock()
         self._views: dict[str, GroupView] = {}
         self._shown: tuple[GroupView, ...] | None = None
@@ -96,12 +96,12 @@ class Core:
         self._thread.start()
 
     def join(self, timeout: float) -> bool:
-        """Wait, ``timeout`` seconds at most, until all of the closed inbox is processed; return whether it is."""
+        """Wait at most ``timeout`` seconds until the closed inbox is processed; return whether it is processed."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def views(self) -> tuple[GroupView, ...]:
-        """Return every group as of the last batch; the same tuple until one changes. From any thread."""
+        """Return every group's view after the last batch; the same tuple until a view changes. Thread-safe."""
         with self._lock:
             if self._shown is None:
                 self._shown = tuple(self._views.values())
@@ -137,11 +137,11 @@ class Core:
                     sink.on_event(event)
             for listener in self.listeners:
                 listener.on_observation(observation)
-        except Exception:  # noqa: BLE001 - an error with one group must not end the watch over all others
+        except Exception:  # noqa: BLE001 - an error in one group must not end the watch of all others
             self._log.exception("observation_failed", observation=type(observation).__name__)
 
     def _renew(self) -> None:
-        """Build changed views for `RENEW_S` seconds; those that have waited for longest come first."""
+        """Build changed views for `RENEW_S` seconds, beginning with those that have waited longest."""
         self._changed |= dict.fromkeys(sorted(self.tracker.changed()))
         changed = self._due()
         new = [group for group in changed if group not in self._views]
@@ -161,12 +161,12 @@ class Core:
         self._show(views)
 
     def _due(self) -> list[str]:
-        """Return the changed groups whose views may be built now; those that have waited for longest come first."""
+        """Return the changed groups whose views may be built now, beginning with those that have waited longest."""
         pausing = self._views_after.pausing()
         return [group for group in self._changed if group not in pausing]
 
     def _judge(self) -> None:
-        """Judge the next of the groups that are shown unjudged, or with the quality of an earlier assignment."""
+        """Judge the next groups among those that are shown unjudged or with the quality of an earlier assignment."""
         pausing = self._judged_after.pausing()
         groups = [group for group in self._judged_late if group not in pausing]
         if self._unjudged and self.clock.monotonic() >= self._judge_at:
@@ -203,7 +203,7 @@ class Core:
         begun, left = self.clock.thread_time(), False
         try:
             left = self.refresh()
-        except Exception:  # noqa: BLE001 - a scrape writes what is not written
+        except Exception:  # noqa: BLE001 - a scrape writes the texts that are missing
             self._log.exception("refresh_failed")
         took, written = self.clock.thread_time() - begun, sum(self._writing.values())
         if took > FREE_S:
@@ -217,7 +217,7 @@ class Core:
         begun = self.clock.thread_time()
         try:
             return self.tracker.view(group, judged=judged)
-        except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others continue
+        except Exception:  # noqa: BLE001 - no view is shown instead of an old one, and the other groups continue
             self._log.exception("view_failed", group=group)
             return None
         finally:

@@ -1,4 +1,4 @@
-"""Logs one line for each rebalance that ended, with its group and generation bound, within a budget for each group."""
+"""Logs one line for each ended rebalance, with its group and generation as fields, within a budget for each group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.runtime.watch.line_budget import LineBudget
 __all__ = ["EpisodeLog"]
 
 IMAGES_MAX = 5
-"""Images of a rollout that a line names."""
+"""Maximum number of a rollout's images that a line names."""
 
 _log = structlog.get_logger("rebalance_agent.rebalances")
 _LOGGED = (GenerationEvent, AbortedEvent, RolloutEvent, GroupGoneEvent)
@@ -22,15 +22,15 @@ _LOGGED = (GenerationEvent, AbortedEvent, RolloutEvent, GroupGoneEvent)
 class EpisodeLog:
     """An `EventSink` that logs closed and aborted rebalances, rollouts and deleted groups.
 
-    A line has ``omitted``, the number of the group's lines before it that were left out.
+    A line has ``omitted``, the number of earlier lines of the group that were left out.
     """
 
     def __init__(self, clock: Clock) -> None:
-        """Log at most as `LineBudget` allows."""
+        """Log at most as many lines as `LineBudget` allows."""
         self._budget = LineBudget(clock)
 
     def on_event(self, event: Event) -> None:
-        """Log the event; a revision of a closed rebalance at debug."""
+        """Log the event; a revision of a closed rebalance is logged at the level debug."""
         if not isinstance(event, _LOGGED) or (isinstance(event, GenerationEvent) and not event.closes_episode):
             return
         revised = isinstance(event, GenerationEvent) and event.revision > 0

@@ -1,7 +1,7 @@
-"""Interfaces of the core's receivers: `EventSink` gets the tracker's events, `ObservationListener` its inputs.
+"""Interfaces that the core calls: `EventSink` gets the tracker's events, `ObservationListener` the tracker's inputs.
 
-Both are called in the core's thread, in order: for each observation its events go to every sink, then the observation
-goes to every listener.
+The core's thread calls both in order: for each observation, its events go to every sink; then the observation goes to
+every listener.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["EventSink", "GenerationsBefore", "GenerationsBeforeSink", "Observati
 
 
 class EventSink(Protocol):
-    """Takes every event of the tracker: the log, metrics, the publishers, the history, the snapshots' schedule."""
+    """Receives every event of the tracker: for example the log, the metrics, the publishers, the history."""
 
     def on_event(self, event: Event) -> None:
         """Process an event. Must not block."""
@@ -24,7 +24,7 @@ class EventSink(Protocol):
 
 
 class ObservationListener(Protocol):
-    """Takes every observation after the tracker, and after the events that it led to."""
+    """Receives every observation after the tracker has processed it and the sinks have received its events."""
 
     def on_observation(self, observation: Observation) -> None:
         """Process an observation. Must not block."""
@@ -32,15 +32,15 @@ class ObservationListener(Protocol):
 
 
 class GenerationsBeforeSink(Protocol):
-    """Takes the generations that were current when the first rebalances since the start began: the history."""
+    """Receives the generations that were current when the first rebalances after the start began: the history."""
 
     def on_generation_before(self, event: GenerationEvent) -> None:
-        """Take the generation before a rebalance that was already taken. Must not block."""
+        """Process the generation before a rebalance whose event was already received. Must not block."""
         ...
 
 
 class GenerationsBefore:
-    """Passes the generations of `Tracker.generations_before` to ``sink``, after the events of their rebalances."""
+    """Passes the generations in `Tracker.generations_before` to ``sink``, after the events of the next rebalances."""
 
     def __init__(self, waiting: deque[GenerationEvent], sink: GenerationsBeforeSink) -> None:
         """``waiting`` is emptied after each observation."""
@@ -48,19 +48,19 @@ class GenerationsBefore:
         self._sink = sink
 
     def on_observation(self, _observation: Observation) -> None:
-        """Pass on what the observation added."""
+        """Pass on the generations that the observation added."""
         while self._waiting:
             self._sink.on_generation_before(self._waiting.popleft())
 
 
 class ReportedEvents:
-    """Passes the events that members reported to ``sink``: the tracker only reads them, and publishes others."""
+    """Passes events reported by members to ``sink``, because the tracker reads these events but does not emit them."""
 
     def __init__(self, sink: EventSink) -> None:
         """``sink`` gets each reported event after the tracker."""
         self._sink = sink
 
     def on_observation(self, observation: Observation) -> None:
-        """Pass on what a member reported."""
+        """Pass on the event that a member reported."""
         if isinstance(observation, MemberReported):
             self._sink.on_event(observation.event)

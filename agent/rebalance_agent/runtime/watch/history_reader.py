@@ -1,4 +1,4 @@
-"""Reads one group's past without an agent: from its published events, or from what the offsets topic still has."""
+"""Reads one group's past without a running agent: from its published events, or from the offsets topic's records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["GroupPast", "read_past"]
 
 
 class GroupPast(NamedTuple):
-    """A group's ``events`` in order; ``source`` names where they are from; ``known``: the group was found at all."""
+    """A group's ``events`` in order; ``source``: where the events are from; ``known``: whether the group was found."""
 
     events: tuple[Event, ...]
     source: str
@@ -30,7 +30,7 @@ class GroupPast(NamedTuple):
 
 
 def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> GroupPast:
-    """Return the group's rebalances: from ``events_topic`` if it has some, else from the offsets topic's records.
+    """Return the group's rebalances from ``events_topic`` if that topic has any, else from the offsets topic.
 
     Raises:
         ClusterError: no broker answers, or a permission is missing.
@@ -55,7 +55,7 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
 
 
 def _published(records: Iterable[TopicRecord], key: str) -> Iterator[Event]:
-    """Yield the events under ``key``; records that are not events of this or an older release are skipped."""
+    """Yield the events with ``key``; records that are not events of this release or an older one are skipped."""
     encoded = key.encode("utf-8", "backslashreplace")
     for message in records:
         if message.key() == encoded:
@@ -66,7 +66,7 @@ def _published(records: Iterable[TopicRecord], key: str) -> Iterator[Event]:
 
 
 def _replayed(records: Iterable[TopicRecord], facts: LogFacts, group: str) -> GroupPast:
-    """Return the events of a replay of the offsets topic's records, without those that compaction has removed."""
+    """Return the events from a replay of the offsets topic's records; records that compaction removed are missing."""
     known = False
 
     def is_it(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A watch over one cluster inside a command: the same data as in `observe`, without ports and publishing."""
+"""Watches one cluster inside a command: gives the same data as `observe`, but opens no ports and publishes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["InProcessWatch"]
 
 JOIN_S = 10.0
-"""Longest wait at the end for the watch to stop, in seconds: each of its parts has a shorter bound."""
+"""Longest wait for the watch to stop, in seconds: each part of the watch has a shorter bound."""
 
 REACH_S = 8.0
 """Longest wait for the cluster's first answer, in seconds: two requests up to their timeouts, and a pause."""
@@ -43,7 +43,7 @@ class InProcessWatch:
     """A `GroupSource` that watches the cluster itself, within a ``with`` block."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
-        """``properties`` are librdkafka's, complete."""
+        """``properties`` are the complete properties of librdkafka."""
         # This is not a replica: it takes no groups from observers that share them, and writes nothing.
         self.settings = settings = settings.model_copy(update={"replicas_group": "", "read_only": True})
         self._properties = properties
@@ -67,9 +67,9 @@ class InProcessWatch:
         self._thread.join(JOIN_S)
 
     def settled(self, timeout: float) -> bool:
-        """Wait until all records of the cluster are read and processed; return whether they are.
+        """Wait until all records of the cluster are read and processed; return whether that happened in time.
 
-        Waits ``timeout`` seconds at most, and no longer than `REACH_S` for a cluster that does not answer at all.
+        The wait is at most ``timeout`` seconds, and at most `REACH_S` if the cluster does not answer at all.
         """
         began = quiet_since = self._clock.monotonic()
         while (now := self._clock.monotonic()) - began < (timeout if self._watch else min(timeout, REACH_S)):
@@ -95,7 +95,7 @@ class InProcessWatch:
         return self._answering().groups(query)
 
     def group(self, name: str) -> GroupDetail:
-        """One group."""
+        """Return one group."""
         return self._answering().group(name)
 
     def rebalances(self, name: str) -> RebalanceList:
@@ -103,7 +103,7 @@ class InProcessWatch:
         return self._answering().rebalances(name)
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events."""
+        """Return one rebalance with its events."""
         return self._answering().rebalance(name, identity)
 
     def _answering(self) -> GroupsApi:

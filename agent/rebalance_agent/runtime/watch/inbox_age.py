@@ -1,4 +1,4 @@
-"""Measures how far the tracker is behind the collectors; an observer with old figures is not ready."""
+"""Measures how far the tracker is behind the collectors; an observer whose data are too old is not ready."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRACKER_PART = "tracker"
 """The part's name in readiness."""
 
 BEHIND_S = 30.0
-"""Age of the oldest unprocessed observation, in seconds, from which on the observer is not ready."""
+"""Age of the oldest unprocessed observation, in seconds, at which the observer stops being ready."""
 
 
 class InboxAge:

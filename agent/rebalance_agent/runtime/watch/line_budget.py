@@ -14,11 +14,11 @@ EVERY_S = 2.0
 """Seconds between two lines of a group in the long run."""
 
 GROUPS_MAX = 10_000
-"""The most groups with a budget; the one that has logged nothing for longest is forgotten first."""
+"""Maximum number of groups with a budget; the group whose last line is the oldest is removed first."""
 
 
 class LineBudget:
-    """The lines that each group may still log, and how many it could not. Not thread-safe."""
+    """Counts the lines that each group may still log, and those that were omitted. Not thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         """Start with a full budget for each group."""
@@ -26,7 +26,7 @@ class LineBudget:
         self._groups: dict[str, tuple[TokenBucket, int]] = {}
 
     def take(self, group: str) -> int | None:
-        """Return how many lines were omitted since the last one; None if this one must be omitted, too."""
+        """Return how many lines were omitted since the last logged line; None if this line must be omitted, too."""
         if group not in self._groups:
             self._groups[group] = TokenBucket(1 / EVERY_S, BURST, self._clock), 0
         bucket, omitted = self._groups.pop(group)

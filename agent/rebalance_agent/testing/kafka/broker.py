@@ -1,4 +1,4 @@
-"""One broker of the embedded cluster: its files, process and log."""
+"""Runs one broker of the embedded cluster: its files, process and log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_agent.testing.kafka.kafka_versions import BootstrapCheckpoint
 __all__ = ["Broker"]
 
 LOG_TAIL_LINES = 25
-"""Lines of a broker's log that an error quotes."""
+"""Number of lines of a broker's log that an error quotes."""
 
 _LOG_TAIL_BYTES = 1 << 16
 _BIND_CLASH = "Address already in use"
@@ -26,7 +26,7 @@ class Broker:
     """A broker of the embedded cluster, running or stopped."""
 
     def __init__(self, node: BrokerNode, log_path: Path) -> None:
-        """Neither write files nor start a process."""
+        """Describe the broker; no file is written and no process started."""
         self.node = node
         self.log_path = log_path
         self._process: GuardedProcess | None = None
@@ -35,12 +35,12 @@ class Broker:
 
     @property
     def address(self) -> str:
-        """``host:port`` for clients."""
+        """The broker's ``host:port`` for clients."""
         return f"{HOST}:{self.node.port}"
 
     @property
     def running(self) -> bool:
-        """Whether the Java process runs (it may not answer yet)."""
+        """Whether the Java process runs; the broker may not answer yet."""
         return self._process is not None and not self._process.exited.is_set()
 
     @property
@@ -69,7 +69,7 @@ class Broker:
         self._process = GuardedProcess(command, self.log_path, java_environment(), remove)
 
     def answers(self, expected: frozenset[int]) -> bool:
-        """Whether the broker answers and reports exactly the ``expected`` node ids as live.
+        """Return whether the broker answers and reports exactly the ``expected`` node ids as live.
 
         Raises:
             BrokerError: the process has ended; the text has the log's path and its last lines.
@@ -78,20 +78,20 @@ class Broker:
         if not self.running:
             raise BrokerError(self.failure(f"ended with exit code {self.process.exit_code} before it answered"))
         try:
-            # The id distinguishes this cluster from another one that took the port while this broker was starting.
+            # The id distinguishes this cluster from another cluster that took the port while this broker was starting.
             return broker_ready.live_brokers(HOST, self.node.port) == (self._cluster_id, expected)
         except OSError:
             return False
 
     def has_coordinator(self) -> bool:
-        """Whether the broker knows a group coordinator, for which ``__consumer_offsets`` has to exist."""
+        """Return whether the broker knows a group coordinator, for which ``__consumer_offsets`` must exist."""
         try:
             return broker_ready.coordinator_ready(HOST, self.node.port, _PROBE_GROUP)
         except OSError:
             return False
 
     def bind_clashed(self) -> bool:
-        """Whether the last start failed because another process has one of its ports."""
+        """Return whether the last start failed because another process has one of the broker's ports."""
         return not self.running and _BIND_CLASH in self._log_of_last_start()
 
     def failure(self, what: str) -> str:
@@ -100,7 +100,7 @@ class Broker:
         return f"broker {self.node.node_id} {what}. Its log is {self.log_path}, and ends:\n{tail or '    (empty)'}"
 
     def log_bytes(self) -> int:
-        """Size of the log: a process that still starts makes it grow."""
+        """Return the size of the log, which grows while a process still starts."""
         try:
             return self.log_path.stat().st_size
         except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Checks whether a broker is ready, with two requests of Kafka's protocol and without a Kafka client.
 
-Both are versions without flexible fields (Kafka protocol guide): Metadata v2, the first that has the cluster's id, and
-FindCoordinator v1.
+Both requests have versions without flexible fields (Kafka protocol guide): Metadata v2, the first version with the
+cluster's id, and FindCoordinator v1.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_code
 __all__ = ["coordinator_ready", "live_brokers"]
 
 TIMEOUT_S = 2.0
-"""Timeout of one request on the loopback interface. A broker that is still starting is asked again."""
+"""Timeout, in seconds, of one request on the loopback interface. A broker that is still starting is queried again."""
 
 ANSWER_MAX = 1 << 20
-"""Maximum size of a response in bytes. With a few brokers it has some hundred bytes."""
+"""Maximum size of a response in bytes. With a few brokers, a response has some hundred bytes."""
 
 _SIZE_BYTES = 4
 _CLIENT = "embedded-kafka"
@@ -36,7 +36,7 @@ _FIND_COORDINATOR = (
     (*_HEAD, Field("key", STRING), Field("key_type", INT8)),
     (Field("correlation_id", INT32), Field("throttle_time_ms", INT32), Field("error_code", INT16)),
 )
-"""Fields of the request, and of its response up to the last one that is read."""
+"""Fields of the request, and of the response up to the last field that is read."""
 
 
 def live_brokers(host: str, port: int) -> tuple[str, frozenset[int]]:

@@ -1,4 +1,4 @@
-"""The configuration of one broker of the embedded cluster: ports, ids, ``server.properties``."""
+"""Makes the configuration of one broker of the embedded cluster: ports, ids, ``server.properties``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ __all__ = ["HOST", "BrokerNode", "free_ports", "kafka_uuid", "meta_properties", 
 
 HOST = "127.0.0.1"
 PORTS = range(20_000, 32_000)
-"""Ports of brokers, below those that Linux (from 32768) and macOS (from 49152) use for outgoing connections: otherwise
-a client could take the port of a stopped broker."""
+"""Ports of brokers, below the ports that Linux (from 32768) and macOS (from 49152) use for outgoing connections:
+otherwise a client could take the port of a stopped broker."""
 
 VOTERS_MAX = 3
 """Maximum number of controllers."""
 
 OFFSETS_PARTITIONS = 4
-"""Partitions of ``__consumer_offsets``. Kafka's default of 50 costs seconds at the start, and hundreds of files."""
+"""Number of partitions of ``__consumer_offsets``. Kafka's default of 50 costs seconds at the start and hundreds of
+files."""
 
 _REPLICAS_MAX = 3
 _PORT_ATTEMPTS_MAX = 1_000
@@ -41,7 +42,7 @@ _AUTHORIZER = {
 class BrokerNode:
     """One broker: its ``node.id``, its ports, and the directory of its files.
 
-    ``ports``: ports of further listeners by name; ``fronts``: ports that are advertised instead of those, by name.
+    ``ports``: name of a further listener -> its port; ``fronts``: name of a listener -> port advertised instead.
     """
 
     node_id: int
@@ -53,14 +54,14 @@ class BrokerNode:
 
 
 def free_ports(count: int) -> list[int]:
-    """``count`` different free loopback ports. A later bind may still fail, so the caller has to be able to retry.
+    """Return ``count`` different free loopback ports. A later bind may still fail, so the caller must be able to retry.
 
     Raises:
         OSError: too few ports of the range are free.
 
     """
     chosen: set[int] = set()
-    # Not seeded: processes that start at the same time have to try different ports.
+    # Not seeded: processes that start at the same time must try different ports.
     for port in random.SystemRandom().choices(PORTS, k=_PORT_ATTEMPTS_MAX):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -85,7 +86,7 @@ def kafka_uuid() -> str:
 def quorum(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
     """Return the nodes that are also controllers: the first one, or the first three of three or more.
 
-    Two controllers would be worse than one: with static voters, the loss of either stops the quorum.
+    Two controllers would be worse than one: with static voters, the loss of one of the two stops the quorum.
     """
     return list(nodes[: VOTERS_MAX if len(nodes) >= VOTERS_MAX else 1])
 
@@ -103,9 +104,9 @@ def server_properties(
     *,
     authorizer: bool = False,
 ) -> dict[str, str]:
-    """``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` replace any of them.
+    """Return ``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` replace any property.
 
-    ``listeners`` are the secured ones besides the plain one, on ``node.ports``.
+    ``listeners``: the secured listeners in addition to the plain one, on ``node.ports``.
     """
     voters = quorum(nodes)
     secured = listeners or {}
@@ -126,7 +127,7 @@ def server_properties(
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": str(node.directory / "data"),
-        # A single broker holds every internal topic; with several, the loss of one must not stop a group.
+        # A single broker has every internal topic; with several brokers, the loss of one broker must not stop a group.
         "default.replication.factor": replicas,
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
@@ -158,7 +159,7 @@ def server_properties(
 
 
 def render(properties: Mapping[str, str]) -> str:
-    r"""The text of a Java properties file, whose escapes are JSON's; in keys, syntax characters are escaped, too."""
+    r"""Return the text of a Java properties file, with JSON's escapes; in keys, syntax characters are also escaped."""
     pairs = ((json.dumps(key)[1:-1], json.dumps(value)[1:-1]) for key, value in properties.items())
     return "".join(
         f"{re.sub('[ =:#!]', _BACKSLASHED, key)}={re.sub('^ ', _BACKSLASHED, value)}\n" for key, value in pairs

@@ -13,10 +13,10 @@ from rebalance_agent.testing.kafka.java import JavaRuntime
 __all__ = ["BrokerStart", "kill_all"]
 
 PATIENCE = 3
-"""A broker whose log still grows may take this many times the limit: on a busy machine it starts, but slowly."""
+"""A broker whose log still grows may take this many times the limit: on a busy machine, a broker starts slowly."""
 
 QUIET_S = 5.0
-"""Seconds without a new line in the log, after which a broker beyond the limit is given up."""
+"""Seconds without a new line in the log after which a broker beyond the limit is given up."""
 
 _POLL_S = 0.05
 _CLASS_LIST = "classes.lst"
@@ -24,7 +24,7 @@ _CLASS_LIST = "classes.lst"
 
 @dataclass(frozen=True, slots=True)
 class BrokerStart:
-    """The way in which the brokers of one cluster are started.
+    """Starts the brokers of one cluster.
 
     ``flags``: Java flags. ``temporary``: whether a broker's files are removed if this process ends without a stop.
     ``offsets_topic``: whether a start waits for ``__consumer_offsets``. ``timeout_s``: longest wait; beyond it,
@@ -38,13 +38,13 @@ class BrokerStart:
     clock: Clock
 
     def launch(self, brokers: Iterable[Broker], cluster: Mapping[int, Broker], runtime: JavaRuntime) -> None:
-        """Start ``brokers``, and wait until each running one of the ``cluster`` answers and reports the others as live.
+        """Start ``brokers``, and wait until each running broker of ``cluster`` answers and reports the others as live.
 
         Raises:
             BrokerError: a broker ended or did not answer in time.
         """
         for broker in brokers:
-            # Until there is a class archive, broker 1 lists its classes for it; see `class_archive`.
+            # Until there is a class archive, broker 1 lists its classes for the archive; see `class_archive`.
             listing = runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
             broker.launch(runtime, (*listing, *self.flags), [broker.node.directory] if self.temporary else [])
         running = {node_id: each for node_id, each in cluster.items() if each.running}
@@ -56,7 +56,7 @@ class BrokerStart:
             self._await(last, last.has_coordinator, deadline)
 
     def build_archive(self, first: Broker, runtime: JavaRuntime) -> None:
-        """Build the class archive from the classes that the ``first`` broker listed, if there is none yet."""
+        """Build the class archive from the classes that the ``first`` broker listed, if there is no archive yet."""
         runtime.build_archive(first.node.directory / _CLASS_LIST)
 
     def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:

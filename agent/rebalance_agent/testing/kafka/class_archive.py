@@ -1,8 +1,8 @@
 """Builds an archive of a broker's classes (AppCDS, JEP 310), which halves time and CPU of every later Java start.
 
-It is built once per cache: the first broker lists the classes that it loads, and when it is ready, a background Java
-process of low priority makes the archive. Nothing waits for it. If this process ends first, the build ends too, and
-the next cluster tries again. Java ignores an archive that does not match its class path.
+The archive is built once per cache: the first broker lists the classes that it loads. When this broker is ready, a
+background Java process with low priority makes the archive. No thread waits for the archive. If this process ends
+first, the build ends too, and the next cluster tries again. Java ignores an archive that does not match its class path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ NICENESS = "10"
 """Niceness of the build."""
 
 ARCHIVES_MAX = 3
-"""Archives that are kept, of 60 MB each. There are several only if several environments share a cache."""
+"""Maximum number of archives, of 60 MB each, that are kept. There are several only if several environments share a
+cache."""
 
 
 def build_in_background(java: Sequence[str], class_list: Path, archive: Path, environment: dict[str, str]) -> None:
@@ -42,7 +43,7 @@ def build_in_background(java: Sequence[str], class_list: Path, archive: Path, en
 def _build(java: Sequence[str], names: bytes, archive: Path, environment: dict[str, str]) -> None:
     class_list, unfinished = archive.with_suffix(".classes"), archive.with_suffix(".incoming")
     with suppress(OSError), archive.with_suffix(".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: another process builds it
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: another process builds the archive
         if archive.exists():
             return
         unfinished.unlink(missing_ok=True)

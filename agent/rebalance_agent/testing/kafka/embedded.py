@@ -34,10 +34,10 @@ TOOL_FLAGS = ("-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 """Java flags of Kafka's command line tools."""
 
 START_ATTEMPTS_MAX = 3
-"""Attempts to start after port conflicts, which are rare; three in a row have another cause."""
+"""Maximum attempts to start after port conflicts, which are rare; three conflicts in a row have another cause."""
 
 STOP_TIMEOUT_S = 30.0
-"""Default time for a clean stop of one broker."""
+"""Default time limit, in seconds, for a clean stop of one broker."""
 
 
 class EmbeddedKafka:
@@ -163,7 +163,7 @@ class EmbeddedKafka:
     def stop(self) -> None:
         """Kill every broker (SIGKILL) and delete their files. No effect if not started."""
         if self._root is None or self._owner != os.getpid():
-            return  # a copy in a forked child, which does not own the cluster
+            return  # this is a copy in a forked child, which does not own the cluster
         kill_all(self._brokers.values())
         if self._layout.directory is None:
             for broker in self._brokers.values():

@@ -1,9 +1,9 @@
 """A small process that runs one Java process, and ends it when the parent process has ended.
 
-Run by path with ``python -I -S guard.py``: standard library only, nothing of this package. The guard has a session of
-its own, so a Ctrl-C in the terminal reaches neither it nor Java; the parent decides when they end.
+The guard is run by path with ``python -I -S guard.py``, and imports only the standard library. The guard has its own
+session, so that a Ctrl-C in the terminal reaches neither the guard nor Java; the parent decides when both end.
 
-It detects the end of the parent, however that happens, in two ways:
+The guard detects any end of the parent in two ways:
 
 * its standard input, a pipe that the parent holds open, is at its end;
 * ``getppid()`` changes (checked twice a second), in case a forked child of the parent keeps the pipe open.
@@ -12,7 +12,7 @@ Then Java gets SIGKILL, and the directories given with ``--remove`` are deleted.
 on standard input, ``t`` for SIGTERM and ``k`` for SIGKILL. The guard reports on standard output: ``pid N`` when Java
 runs, ``exit N`` after it has ended (negative: the signal's number).
 
-With ``--follow`` there is no pipe: Java gets the guard's own standard streams and the guard exits as Java does.
+With ``--follow`` there is no pipe: Java gets the guard's own standard streams, and the guard exits with Java's status.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PARENT_POLL_S = 0.5
 
 
 def main() -> int:
-    """Run the command until it or the parent ends; returns the command's exit status."""
+    """Run the command until the command or the parent ends; return the command's exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--log")
@@ -78,7 +78,7 @@ def _spawn(options: argparse.Namespace) -> subprocess.Popen[bytes]:
 
 
 def _watch(java: subprocess.Popen[bytes], options: argparse.Namespace, wake_read: int) -> bool:
-    """Wait until Java has ended (False) or the parent has (True)."""
+    """Wait until Java (return False) or the parent (return True) has ended."""
     commands = 0
     inputs = [wake_read] if options.follow else [wake_read, commands]
     while java.poll() is None:

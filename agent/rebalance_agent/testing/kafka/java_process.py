@@ -1,4 +1,4 @@
-"""The parent's side of a guarded Java process: start, stop, exit code."""
+"""Controls a guarded Java process from the parent: start, stop, exit code."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import IO, Any, cast
 __all__ = ["GuardedProcess", "guard_command", "java_environment", "kill_group"]
 
 _GUARD = Path(__file__).with_name("guard.py")
-# Settings of the user for other Java programs: some print to standard error, some break the start.
+# The user's settings for other Java programs: some print to standard error, others prevent the start.
 _FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 KILL_WAIT_S = 5.0
-"""Time to wait for the end after SIGKILL, which takes milliseconds. After it, the guard itself is considered hung."""
+"""Seconds to wait for the end after SIGKILL, which takes milliseconds; after that, the guard itself counts as hung."""
 
 
 def guard_command(options: Sequence[str], command: Sequence[str]) -> list[str]:
@@ -33,7 +33,7 @@ def java_environment() -> dict[str, str]:
 
 def kill_group(guard: subprocess.Popen[Any]) -> None:
     """Kill a guard and its Java process, which are one process group, if they still run."""
-    with suppress(ProcessLookupError, PermissionError):  # macOS refuses a group of nothing but zombies
+    with suppress(ProcessLookupError, PermissionError):  # macOS refuses a group that has only zombies
         os.killpg(guard.pid, signal.SIGKILL)
 
 
@@ -41,7 +41,7 @@ class GuardedProcess:
     """A Java process under its guard.
 
     A thread reads the guard's reports. If the guard is killed, that thread kills the process group of guard and Java,
-    so Java outlives its guard by milliseconds. It remains only if guard and parent are killed within that time.
+    so that Java outlives its guard by milliseconds. Java remains only if guard and parent are killed within that time.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class GuardedProcess:
 
     @property
     def pid(self) -> int | None:
-        """Java's process id; None if it never ran."""
+        """Java's process id; None if Java never ran."""
         self._running.wait()
         return self._pid
 
@@ -80,7 +80,7 @@ class GuardedProcess:
         return self._guard.pid
 
     def terminate(self) -> None:
-        """Send SIGTERM to Java: a clean stop."""
+        """Send SIGTERM to Java, for a clean stop."""
         self._send(b"t")
 
     def kill(self) -> None:

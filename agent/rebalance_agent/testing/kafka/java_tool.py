@@ -1,4 +1,4 @@
-"""Runs a Java command line tool under a guard, so that it does not outlive this process."""
+"""Runs a Java command line tool under a guard, so that the tool does not outlive this process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _OUTPUT_TAIL = 2_000
 
 
 def run_java(command: Sequence[str], timeout: float, stdin: str | None) -> subprocess.CompletedProcess[str]:
-    """Run ``command`` with the input ``stdin`` for ``timeout`` seconds at most; outputs are text.
+    """Run ``command`` with the input ``stdin`` for at most ``timeout`` seconds; outputs are text.
 
     Raises:
-        BrokerError: it did not end in time and was killed; the text has the end of its output.
+        BrokerError: the command did not end in time and was killed; the text has the end of its output.
 
     """
     with subprocess.Popen(  # noqa: S603 - our own command line

@@ -1,9 +1,9 @@
 """The versions of Apache Kafka that can be embedded: one lock file each, with the jars and their checksums.
 
 ``python -m rebalance_agent.artifacts.lock agent/rebalance_agent/testing/kafka/locks/kafka-4.4.0.lock`` writes one
-again. Its roots are the broker (no dependency of kafka-tools), the tools, and slf4j-simple for the slf4j-api 1.7 of
-Kafka, which logs nothing without a binding. The versions before 4.3 are for short tests of old brokers: they have
-no tools.
+again. The lock's roots are the broker (no dependency of kafka-tools), the tools, and slf4j-simple, a binding for
+Kafka's slf4j-api 1.7, which logs nothing without a binding. Versions before 4.3 are for short tests of old brokers, and
+have no tools.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ __all__ = [
 ]
 
 DEFAULT_VERSION = "4.3.0"
-"""Version without an argument and without the variable."""
+"""The version if neither the argument nor the environment variable is given."""
 
 VARIABLE = "REBALANCE_AGENT_KAFKA_VERSION"
-"""Environment variable with the version of brokers that are made without an argument, for example of a test suite."""
+"""Environment variable with the version of brokers that are created without an argument, for example in a test
+suite."""
 
 _LOCKS = Path(__file__).with_name("locks")
 _METADATA_LOG = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
@@ -39,13 +40,13 @@ _TOOLS_SINCE = (4, 3)
 
 @dataclass(frozen=True, slots=True)
 class BootstrapCheckpoint:
-    """Feature levels of a new cluster, which ``kafka-storage format`` writes: a ``path`` in the data directory."""
+    """Feature levels of a new cluster, which ``kafka-storage format`` writes to ``path`` in the data directory."""
 
     path: str
     content: bytes
 
     def write(self, data: Path, *, controller: bool) -> None:
-        """Write the file for a node. If it begins the metadata log, as since Kafka 4.4, only controllers get one."""
+        """Write the file for a node. If the file begins the metadata log (since Kafka 4.4), only controllers get it."""
         path = data / self.path
         if controller or path.parent == data:
             path.parent.mkdir(exist_ok=True)
@@ -54,13 +55,13 @@ class BootstrapCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class KafkaVersion:
-    """A version that can be embedded; ``number`` has three parts."""
+    """A version of Kafka that can be embedded; ``number`` has three parts."""
 
     number: str
 
     @property
     def lock_text(self) -> str:
-        """The lock file."""
+        """The text of the lock file."""
         return (_LOCKS / f"kafka-{self.number}.lock").read_text(encoding="ascii")
 
     @property
@@ -88,9 +89,9 @@ WITH_TOOLS = tuple(number for number in VERSIONS if _parts(number) >= _TOOLS_SIN
 
 
 def kafka_version(text: str | None = None) -> KafkaVersion:
-    """Return the version that ``text`` names: its number, or the first two parts of it.
+    """Return the version that ``text`` names: the version's number, or the number's first two parts.
 
-    None: that of the environment variable, else the default.
+    If ``text`` is None, the version is that of the environment variable, otherwise the default.
 
     Raises:
         BrokerError: there is no such version; the text has all versions.

@@ -1,4 +1,4 @@
-"""The layout of an embedded cluster: its brokers, settings, ports and files."""
+"""Lays out an embedded cluster: its brokers, settings, ports and files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BROKERS_MAX = 9
 
 @dataclass(frozen=True)
 class Layout:
-    """The requested cluster. ``directory`` is None for a temporary one; ``racks`` is empty or has one for each broker.
+    """The requested cluster. ``directory``: None for a temporary one; ``racks``: empty, or one rack for each broker.
 
     Raises:
         BrokerError: too few or too many brokers, a wrong number of racks, or invalid listeners.
@@ -57,7 +57,7 @@ class Layout:
         return self.directory
 
     def write(self, root: Path, checkpoint: BootstrapCheckpoint) -> dict[int, Broker]:
-        """Choose ports and write files of every broker; returns node id -> broker."""
+        """Choose ports and write the files of every broker; return node id -> broker."""
         fronted = [name for name, listener in self.listeners.items() if listener.fronted]
         ports = free_ports((2 + len(self.listeners) + len(fronted)) * self.brokers)
         nodes = [

@@ -1,6 +1,6 @@
-"""Secured listeners of the embedded brokers: TLS, mTLS, and SASL with or without TLS.
+"""Configures secured listeners of the embedded brokers: TLS, mTLS, and SASL with or without TLS.
 
-Certificates and keys are PEM texts (KIP-651), so that no key store is needed. The plain listener remains, for the
+Certificates and keys are PEM texts (KIP-651), so that no key store is needed. The plain listener remains for the
 brokers themselves and for tests that administer the cluster.
 """
 
@@ -22,7 +22,7 @@ MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", 
 """All SASL mechanisms of the embedded brokers."""
 
 LISTENERS_MAX = 20
-"""Maximum number of listeners. Each has a port and threads of its own in every broker."""
+"""Maximum number of listeners. Each listener has its own port and threads in every broker."""
 
 _RESERVED = ("PLAINTEXT", "CONTROLLER")
 _MODULES = {
@@ -61,8 +61,8 @@ class Tls:
 class Listener:
     """One listener of every broker. ``properties`` have no prefix ``listener.name.<name>.``.
 
-    ``scram``: mechanism and passwords by user, which are stored in the cluster when it answers. ``fronted``: another
-    port than that of the listener is advertised, for a proxy between clients and broker.
+    ``scram``: the mechanism, and user -> password; the users are stored when the cluster answers. ``fronted``: the
+    brokers advertise a port other than the listener's, for a proxy between clients and broker.
     """
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -72,15 +72,15 @@ class Listener:
 
     @classmethod
     def tls(cls, tls: Tls) -> Listener:
-        """A TLS listener; with ``tls.clients`` mTLS. The principal is the certificate's subject (``User:CN=...``)."""
+        """Return a TLS listener (mTLS with ``tls.clients``); the principal is the subject (``User:CN=...``)."""
         return cls("SSL", tls.properties())
 
     @classmethod
     def sasl(cls, mechanism: Mechanism, users: Mapping[str, str] | None = None, tls: Tls | None = None) -> Listener:
-        """A SASL listener; ``users``: name -> password. OAUTHBEARER accepts unsigned tokens (RFC 7515, ``alg: none``).
+        """Return a SASL listener; ``users``: name -> password. OAUTHBEARER accepts tokens without signature (``none``).
 
         Raises:
-            BrokerError: an unknown mechanism, or a name or password that a JAAS configuration cannot contain.
+            BrokerError: the mechanism is unknown, or a JAAS configuration cannot contain a name or password.
         """
         if mechanism not in MECHANISMS:
             raise BrokerError(f"the embedded Kafka has no SASL mechanism {mechanism!r}, only {', '.join(MECHANISMS)}")
@@ -101,7 +101,7 @@ def check_listeners(listeners: Mapping[str, Listener]) -> None:
     """Check the names of ``listeners``, before any broker is started.
 
     Raises:
-        BrokerError: too many listeners, or a name that is not a word in capitals or is reserved.
+        BrokerError: there are too many listeners, or a name is reserved or not a word in capitals.
     """
     if len(listeners) > LISTENERS_MAX:
         raise BrokerError(f"at most {LISTENERS_MAX} listeners, not {len(listeners)}")

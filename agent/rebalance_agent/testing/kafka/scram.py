@@ -11,14 +11,14 @@ from rebalance_agent.testing.kafka.listeners import Listener
 __all__ = ["store_scram_users"]
 
 ITERATIONS = 4_096
-"""Iterations of the hash: Kafka's minimum."""
+"""Number of iterations of the hash, Kafka's minimum."""
 
 TIMEOUT_S = 30.0
-"""Timeout of one request."""
+"""Timeout of one request, in seconds."""
 
 
 def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> None:
-    """Store the users of all listeners with SCRAM; without one, no request is sent.
+    """Store the users of all listeners with SCRAM; if there are none, no request is sent.
 
     Raises:
         BrokerError: the cluster did not store the users.

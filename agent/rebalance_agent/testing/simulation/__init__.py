@@ -1,15 +1,18 @@
-"""A simulation of Kafka's classic group coordinator and its members.
+"""Simulates Kafka's classic group coordinator and its members.
 
 `simulate` runs a script of joins, leaves, crashes and other steps, and returns a `Timeline`: generations, assignments,
-partition stalls, refused members. It is deterministic and has no clock, thread or broker. Tests, the demo and
-``testing.synthetic`` use the simulation; contracts in ``pyproject.toml`` keep other packages from importing it.
+partition stalls, refused members. The simulation is deterministic and has no clock, thread or broker. Tests, the demo
+and ``testing.synthetic`` use the simulation; contracts in ``pyproject.toml`` keep other packages from importing it.
 
 - ``script``: defines members and steps, the input; ``timeline``: defines the output; ``simulation``: contains
   `simulate`.
 - ``action_queue``: keeps simulated time and planned actions.
-- ``group_coordinator``: handles requests; ``group_phases``: its join and sync phases; ``member_registry``: its members.
-- ``simulated_member``: a consumer; ``heartbeat_times``: its heartbeats and polls; ``member_topics``: its subscription.
-- ``group_messages``: requests and responses between member and coordinator; ``shared_state``: what all members share.
+- ``group_coordinator``: handles requests; ``group_phases``: runs the join and sync phases; ``member_registry``: keeps
+  the coordinator's members.
+- ``simulated_member``: simulates a consumer; ``heartbeat_times``: times the consumer's heartbeats and polls;
+  ``member_topics``: keeps the consumer's subscription.
+- ``group_messages``: defines requests and responses between member and coordinator; ``shared_state``: keeps the state
+  that all members share.
 - ``timeline_recorder``: records generations; ``stalled_partitions``: records stalls.
 
 ``docs/coordinator-model.md`` states what the simulation models and what it leaves out.

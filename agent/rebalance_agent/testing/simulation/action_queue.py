@@ -1,4 +1,4 @@
-"""Simulated time: a queue of planned actions. The time between two actions is skipped."""
+"""Simulates time with a queue of planned actions. The time between two actions is skipped."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class PlannedAction:
 
 
 def cancel(planned: PlannedAction | None) -> None:
-    """Cancel a planned action, if there is one; no effect after it has run."""
+    """Cancel a planned action, if there is one; this has no effect after the action has run."""
     if planned is not None:
         planned.action = None
 
 
 class ActionQueue:
-    """Planned actions in the order of their time; those of the same time in the order in which they were made."""
+    """Planned actions, ordered by time; actions with the same time are in the order in which they were planned."""
 
     def __init__(self) -> None:
         """Start at time zero without planned actions."""
@@ -34,7 +34,7 @@ class ActionQueue:
         self._made = 0
 
     def at(self, at_ms: int, action: Callable[[], None]) -> PlannedAction:
-        """Plan ``action`` for the time ``at_ms``, or for now if that has passed."""
+        """Plan ``action`` for the time ``at_ms``, or for now if that time has passed."""
         planned = PlannedAction(action)
         self._made += 1
         heapq.heappush(self._heap, (max(at_ms, self.now_ms), self._made, planned))
@@ -45,7 +45,7 @@ class ActionQueue:
         return self.at(self.now_ms + delay_ms, action)
 
     def run(self, until_ms: int, actions_max: int) -> bool:
-        """Run the planned actions up to ``until_ms``, ``actions_max`` at most; True if none is left then."""
+        """Run planned actions up to ``until_ms``, at most ``actions_max``; return True if no action is left then."""
         for _ in range(actions_max):
             if not self._heap or self._heap[0][0] > until_ms:
                 break

@@ -1,6 +1,6 @@
-"""The simulated group coordinator: handles members' requests like Kafka's classic ``GroupMetadataManager``.
+"""Simulates the group coordinator: handles members' requests like Kafka's classic ``GroupMetadataManager``.
 
-Methods are named after the requests; the join and sync phases that they start are in ``group_phases``.
+Methods are named after the requests; ``group_phases`` has the join and sync phases that the methods start.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorde
 __all__ = ["Coordinator"]
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""Kafka's timeout of a new member's JoinGroup, which replaces its session timeout: it sends no heartbeats yet."""
+"""Kafka's timeout (ms) of a new member's JoinGroup, instead of a session timeout: the member sends no heartbeats
+yet."""
 
 
 class Coordinator:
     """The coordinator of one group."""
 
     def __init__(self, actions: ActionQueue, settings: SimulationSettings, recorder: TimelineRecorder) -> None:
-        """A group without members; ``recorder`` records what happens."""
+        """Start with a group without members; ``recorder`` records generations and assignments."""
         self._actions = actions
         self._settings = settings
         self._recorder = recorder
@@ -138,11 +139,11 @@ class Coordinator:
             self._phases.registry.wait(member, request, self._actions.now_ms)
             self._phases.rebalance(request.reason, member.receiver.name)
         else:
-            # It may have missed the response to its last JoinGroup.
+            # The member may have missed the response to its last JoinGroup.
             self._phases.reply_joined(member)
 
     def _replace(self, old: Registered, member_id: str, request: JoinRequest, receiver: ResponseReceiver) -> None:
-        """Replace a static member by its new process; the former one is fenced (KIP-345)."""
+        """Replace a static member with its new process; the former process is fenced (KIP-345)."""
         new = Registered(member_id, request, receiver, joined_ms=self._actions.now_ms, is_new=old.is_new)
         new.assignment = old.assignment
         self._phases.registry.replace(old, new)

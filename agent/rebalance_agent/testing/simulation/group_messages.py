@@ -1,4 +1,4 @@
-"""Requests and responses between members and the coordinator: the classic group protocol without encoding."""
+"""Defines requests and responses between members and the coordinator: the classic group protocol without encoding."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class GroupError(StrEnum):
 class JoinRequest:
     """A JoinGroup request.
 
-    ``offers``: strategy -> the subscription for it, best first, without a member id. ``reason``: the reason of KIP-800,
-    as a trigger.
+    ``offers``: strategy -> subscription for this strategy, best first, without a member id. ``reason``: the reason for
+    joining (KIP-800), as a trigger.
     """
 
     member_id: str
@@ -46,8 +46,8 @@ class JoinRequest:
 class JoinReply:
     """The response to a JoinGroup.
 
-    Only the leader gets the group's ``members``. With ``skip`` it does not assign: a static leader has returned to a
-    stable group (KIP-814). ``explanation``: why a member is refused.
+    Only the leader gets the group's ``members``. With ``skip``, the leader does not assign: a static leader has
+    returned to a stable group (KIP-814). ``explanation``: why a member is refused.
     """
 
     answer: GroupError
@@ -61,7 +61,7 @@ class JoinReply:
 
 @dataclass(frozen=True, slots=True)
 class SyncRequest:
-    """A SyncGroup request; the leader's has its assignment as ``plan``."""
+    """A SyncGroup request; the leader's request has the assignment as ``plan``."""
 
     member_id: str
     instance_id: str | None
@@ -70,7 +70,7 @@ class SyncRequest:
 
 
 class ResponseReceiver(Protocol):
-    """A member's process as the coordinator sees it: receives responses."""
+    """The coordinator's interface to a member's process, which receives responses."""
 
     @property
     def name(self) -> str:
@@ -90,5 +90,5 @@ class ResponseReceiver(Protocol):
         ...
 
     def expelled(self) -> None:
-        """Announce that the member owns nothing any more: it was removed, or the generation continued without it."""
+        """Announce that the member owns nothing: it was removed, or the generation continued without it."""
         ...

@@ -1,6 +1,7 @@
-"""The join and sync phases of a group, with the members that each waits for.
+"""Runs the join and sync phases of a group, and keeps the members for which each phase waits.
 
-As in Kafka's ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``, ``expirePendingSync``.
+The models are these methods of Kafka's ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``,
+``expirePendingSync``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ __all__ = ["GroupPhases"]
 class GroupPhases:
     """State, generation and members of a group. Responses are planned actions, never sent at once.
 
-    ``newcomers``: member ids that were assigned to dynamic members which have not joined with them yet -> session
-    timeout. A join phase waits for them.
+    ``newcomers``: member id that was assigned to a dynamic member, which has not joined with this id yet -> session
+    timeout. A join phase waits for these members.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class GroupPhases:
         recorder: TimelineRecorder,
         expire: Callable[[Registered], None],
     ) -> None:
-        """An empty group. ``expire`` is called when a member's session ends; ``recorder`` records what happens."""
+        """Start empty. ``expire`` is called when a member's session ends; ``recorder`` records the phases' results."""
         self._actions = actions
         self._settings = settings
         self._recorder = recorder
@@ -59,7 +60,7 @@ class GroupPhases:
     # -- the join phase ----------------------------------------------------------------------------------------
 
     def rebalance(self, trigger: Trigger, cause: str) -> None:
-        """Begin a join phase after a change of the members; if one runs already, check whether it is complete."""
+        """Begin a join phase after a change of the members; if one is running, check whether it is complete."""
         if self.state is GroupState.PREPARING_REBALANCE:
             if self._first_round:
                 self._joined_in_first_round = True
@@ -100,7 +101,7 @@ class GroupPhases:
             self._complete_join()
 
     def complete_join_if_all_wait(self) -> None:
-        """End the join phase, if one runs and all members have joined."""
+        """End the join phase if it is running and all members have joined."""
         preparing = self.state is GroupState.PREPARING_REBALANCE
         if preparing and not self.newcomers and self.registry.all_wait():
             self._complete_join()
@@ -114,7 +115,7 @@ class GroupPhases:
                 self.registry.remove(member)
                 member.receiver.expelled()
         if self.registry.members and not self.registry.elect():
-            # Only static members, none of which has joined: wait until their sessions end.
+            # There are only static members, and none has joined: wait until their sessions end.
             self._missed.clear()
             self._plan_join_end(self.registry.rebalance_timeout_ms(), self._complete_join)
             return
@@ -140,7 +141,7 @@ class GroupPhases:
     # -- the sync phase ----------------------------------------------------------------------------------------
 
     def store(self, plan: GroupAssignment) -> None:
-        """Store the leader's assignment; the group is stable then."""
+        """Store the leader's assignment, after which the group is stable."""
         for member in self.registry.members.values():
             member.assignment = plan.members.get(member.member_id, {})
         self._recorder.synced(

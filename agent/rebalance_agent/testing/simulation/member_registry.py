@@ -1,4 +1,4 @@
-"""The coordinator's members of one group, with counts over them."""
+"""Keeps the members of one group for the coordinator, with counts over the members."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Registered", "Registry"]
 
 @dataclass(slots=True)
 class Registered:
-    """One member. ``joined_ms`` is the time of its JoinGroup while that waits for the other members, else None.
+    """One member. ``joined_ms``: the time of its JoinGroup while this waits for the other members, else None.
 
-    ``silent``: its process sends no heartbeats any more. ``expiry`` is the end of its session, planned only while
-    heartbeats are missing, since each heartbeat would postpone it.
+    ``silent``: the process sends no heartbeats any more. ``expiry``: the end of the session, planned only while
+    heartbeats are missing, since each heartbeat would postpone the end.
     """
 
     member_id: str
@@ -35,7 +35,7 @@ class Registered:
 
     @property
     def static(self) -> bool:
-        """Whether it has a ``group.instance.id``."""
+        """Whether the member has a ``group.instance.id``."""
         return self.request.instance_id is not None
 
 
@@ -59,7 +59,7 @@ class Registry:
         return None if member_id is None else self.members[member_id]
 
     def add(self, member: Registered) -> None:
-        """Add a member; the first one is the leader."""
+        """Add a member; the first member is the leader."""
         self.members[member.member_id] = member
         if member.request.instance_id is not None:
             self._instances[member.request.instance_id] = member.member_id
@@ -68,7 +68,7 @@ class Registry:
         self.leader = self.leader or member.member_id
 
     def remove(self, member: Registered) -> None:
-        """Remove a member. If it led, the first of the others leads (Kafka picks any, by a hash of ids)."""
+        """Remove a member. If it led, the first other member becomes the leader (Kafka picks one by a hash of ids)."""
         del self.members[member.member_id]
         if self._instances.get(member.request.instance_id or "") == member.member_id:
             del self._instances[member.request.instance_id or ""]
@@ -79,7 +79,7 @@ class Registry:
             self.leader = next(iter(self.members), None)
 
     def replace(self, old: Registered, new: Registered) -> None:
-        """Replace ``old`` by ``new``, a static member under a new id; it leads if ``old`` did."""
+        """Replace ``old`` with ``new``, a static member with a new id; ``new`` is the leader if ``old`` was."""
         led = self.leader == old.member_id
         self.remove(old)
         self.add(new)
@@ -104,16 +104,16 @@ class Registry:
         return self._waiting == len(self.members)
 
     def accepts(self, offers: Iterable[str]) -> bool:
-        """Whether every member offers one of ``offers``; an empty group accepts any."""
+        """Return whether all members offer a common strategy in ``offers``; an empty group accepts any strategy."""
         return not self.members or any(self._supported[name] == len(self.members) for name in offers)
 
     def select(self) -> str:
         """Return the strategy with the most votes of the members."""
         chosen = select_strategy(tuple(member.request.offers) for member in self.members.values())
-        return chosen or ""  # not reached: all members have a strategy in common
+        return chosen or ""  # never empty: all members have a strategy in common
 
     def elect(self) -> bool:
-        """Choose a leader among the members that have joined, the present one if possible; False if none has joined."""
+        """Choose a leader among the joined members, if possible the present one; return False if none has joined."""
         leader = None if self.leader is None else self.members[self.leader]
         if leader is None or leader.joined_ms is None:
             joined = next((member for member in self.members.values() if member.joined_ms is not None), None)
@@ -127,7 +127,7 @@ class Registry:
         return max((member.request.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def subscriptions(self, strategy: str) -> tuple[MemberSubscription, ...]:
-        """Return the members' subscriptions for ``strategy``, as the leader gets them."""
+        """Return the members' subscriptions for ``strategy``, for the leader."""
         return tuple(
             replace(member.request.offers[strategy], member_id=member.member_id) for member in self.members.values()
         )

@@ -1,4 +1,4 @@
-"""The topics of a simulated consumer, and whether it has to join again because of them."""
+"""Keeps the topics of a simulated consumer, and decides whether the consumer must join again because of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["MemberTopics"]
 
 
 class MemberTopics:
-    """The topics that a member wants, those that it joined with, and, for a leader, their partition counts then."""
+    """The topics that a member wants, those with which it joined, and for a leader their partition counts then."""
 
     def __init__(self, topics: tuple[str, ...], shared: SharedState) -> None:
         """Start with a subscription to ``topics``."""
@@ -25,11 +25,11 @@ class MemberTopics:
         self.joined, self._counts, self._racks_changed = self.wanted, None, False
 
     def lead(self, topics: Iterable[str]) -> None:
-        """Remember the partition counts of all ``topics`` of the group: only its leader watches them."""
+        """Remember the partition counts of all ``topics`` of the group, which only the leader watches."""
         self._counts = self._shared.counts(topics)
 
     def see_racks(self) -> None:
-        """Record that the partitions have other racks: only the leader watches them."""
+        """Record that the partitions have other racks, which only the leader watches."""
         self._racks_changed = self._counts is not None
 
     @property

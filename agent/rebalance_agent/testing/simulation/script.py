@@ -1,4 +1,4 @@
-"""The input of a simulation: members and steps (join, leave, crash, ...). Times are in milliseconds."""
+"""Defines the input of a simulation: members and steps (join, leave, crash, ...). Times are in milliseconds."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ STEPS_MAX = 100_000
 class SimulatedMember:
     """A consumer's behaviour and configuration.
 
-    - ``strategies``: names, best first. If all are cooperative the member is cooperative, else eager, as in Kafka's
-      consumer.
+    - ``strategies``: names, best first. If all strategies are cooperative, the member is cooperative, otherwise eager,
+      as in Kafka's consumer.
     - ``processing_ms``: time between two polls. A member learns of a rebalance from a heartbeat and joins at its next
-      poll; the others wait until then.
-    - ``revoked_ms``, ``assigned_ms``: duration of its callbacks, if they have partitions.
-    - ``assign_ms``: duration of its ``assign()`` as the leader.
+      poll; the other members wait until then.
+    - ``revoked_ms``, ``assigned_ms``: duration of the member's callbacks, if they have partitions.
+    - ``assign_ms``: duration of ``assign()`` if the member is the leader.
     - ``instance_id``: ``group.instance.id`` (KIP-345). With it, the member sends no LeaveGroup, and keeps its
       assignment when it returns.
-    - ``config``: settings of its strategies.
+    - ``config``: settings of the strategies.
     - ``rebalance_timeout_ms``: the consumer's ``max.poll.interval.ms``.
     """
 
@@ -72,8 +72,8 @@ class SimulatedMember:
     ) -> dict[str, MemberSubscription]:
         """Strategy -> subscription of a JoinGroup without the member id, as this package's clients encode it.
 
-        An eager member sends what it was ``assigned`` as a hint, but not to a cooperative strategy, which would
-        withhold those partitions although the member has given them up.
+        An eager member sends the partitions that it was ``assigned`` as a hint, but not to a cooperative strategy,
+        which would withhold those partitions although the member has given them up.
         """
         eager = self.protocol is RebalanceProtocol.EAGER
         subscriptions = {}
@@ -94,7 +94,7 @@ class SimulatedMember:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A member's process starts and joins. The name may be that of a member that has left or crashed before."""
+    """A member's process starts and joins. The name may belong to a member that has left or crashed before."""
 
     at_ms: int
     member: SimulatedMember
@@ -102,7 +102,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """A member closes: its callback runs, and it sends a LeaveGroup unless it is static."""
+    """A member closes: its callback runs, and a member that is not static sends a LeaveGroup."""
 
     at_ms: int
     name: str
@@ -127,7 +127,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class TopicGrows:
-    """A topic is created with, or grows to, this number of partitions; the leader rejoins for it."""
+    """A topic is created with, or grows to, this number of partitions; the leader rejoins because of this."""
 
     at_ms: int
     topic: str
@@ -136,14 +136,14 @@ class TopicGrows:
 
 @dataclass(frozen=True, slots=True)
 class RacksChange:
-    """The racks of partitions change, for example since a broker stops or returns; the leader rejoins (KIP-881)."""
+    """The racks of partitions change, for example because a broker stops or returns; the leader rejoins (KIP-881)."""
 
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """An administrator deletes the group; without effect unless it is empty."""
+    """An administrator deletes the group; this has no effect unless the group is empty."""
 
     at_ms: int
 
@@ -159,7 +159,7 @@ class SimulationSettings:
     - ``initial_rebalance_delay_ms``: Kafka's ``group.initial.rebalance.delay.ms``.
     - ``latency_ms``: latency of a request, and of a response.
     - ``patience_ms``: simulated time after the last step: three joins with the default timeout. A group that is not
-      stable by then never will be, for example because one member is expelled after each join.
+      stable by then will never be stable, for example because a member is expelled after each join.
     """
 
     initial_rebalance_delay_ms: int = 3_000
@@ -173,13 +173,14 @@ def restart(at_ms: int, member: SimulatedMember, down_ms: int = 0) -> tuple[Leav
 
 
 def check_script(script: Sequence[Step], settings: SimulationSettings, present: set[str] | None = None) -> list[Step]:
-    """Return the steps sorted by time; those of the same time keep their order.
+    """Return the steps sorted by time; steps with the same time keep their order.
 
-    ``present`` holds the names of the members before the first step, and is updated to those after the last one.
+    ``present`` has the names of the members before the first step, and is updated to the names after the last step.
 
     Raises:
-        InvalidInputError: a value is out of bounds, or a step names a member that does not exist then, or joins twice.
-        AssignmentError: an unknown strategy, or an invalid setting of one.
+        InvalidInputError: a value is out of bounds, or a step names a member that does not exist then, or that joins
+        twice.
+        AssignmentError: a strategy is unknown, or a strategy's setting is invalid.
     """
     if len(script) > STEPS_MAX:
         raise InvalidInputError("script", f"has {len(script)} steps, more than {STEPS_MAX}")

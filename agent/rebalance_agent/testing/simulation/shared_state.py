@@ -1,4 +1,4 @@
-"""The objects that all members of a simulation share."""
+"""Defines the objects that all members of a simulation share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated consumer: joins, assigns, runs callbacks and polls as Kafka's own consumers do.
+"""Simulates a consumer, which joins, assigns, runs callbacks and polls like Kafka's own consumers.
 
 Only heartbeats whose response differs from the last one are simulated; the coordinator announces them.
 """
@@ -36,7 +36,8 @@ class _Phase(Enum):
 class MemberProcess:
     """One process of a member, from its start to its end.
 
-    ``_held`` are the partitions that it processes; ``_assigned`` is its last assignment, which it sends to the leader.
+    ``_held``: the partitions that the process consumes; ``_assigned``: its last assignment, which is sent to the
+    leader.
     """
 
     def __init__(self, spec: SimulatedMember, shared: SharedState) -> None:
@@ -128,7 +129,7 @@ class MemberProcess:
             self._shared.actions.at(self._heartbeats.next_beat_ms(self._shared.now_ms), self._beat)
 
     def expelled(self) -> None:
-        """Lose all partitions; the next heartbeat reports it."""
+        """Lose all partitions; the next heartbeat reports the loss."""
         self._fenced = True
         self._let_go(self._held)
         self.rebalancing()
@@ -180,7 +181,7 @@ class MemberProcess:
         self._shared.send(partial(self._shared.coordinator.sync, request, self))
 
     def _apply(self, partitions: TopicPartitions) -> None:
-        """Apply an assignment: run the revoked callback, then the assigned one, each only if it has partitions."""
+        """Apply an assignment: run the revoked callback, then the assigned callback, each only if it has partitions."""
         self._phase = _Phase.CALLBACK
         self._heartbeats.beats_since_ms = self._shared.now_ms
         if self._change_pending:
@@ -284,7 +285,7 @@ class MemberProcess:
             self._member_id = ""
 
     def _give_up(self, partitions: TopicPartitions) -> int:
-        """Stop processing ``partitions``; returns the duration of the revoked callback."""
+        """Stop processing ``partitions``; return the duration of the revoked callback."""
         self._let_go(partitions)
         return self._spec.revoked_ms if partitions else 0
 
@@ -294,6 +295,6 @@ class MemberProcess:
             self._held = minus(self._held, partitions)
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
-        """Run ``action`` after ``delay_ms``, if the process is in the same phase then."""
+        """Run ``action`` after ``delay_ms``, if the process is still in the same phase."""
         phase = self._phase
         self._shared.actions.after(delay_ms, lambda: action() if self._phase is phase else None)

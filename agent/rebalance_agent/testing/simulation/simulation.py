@@ -28,14 +28,14 @@ from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorde
 __all__ = ["Simulation", "simulate"]
 
 ACTIONS_MAX = 20_000_000
-"""Maximum number of actions of one `Simulation.play`: a group that never gets stable must not run for hours."""
+"""Maximum number of actions in one `Simulation.play`: a group that never becomes stable must not run for hours."""
 
 
 class Simulation:
     """A classic group whose script is played in pieces; only the timeline of the last piece is kept in memory."""
 
     def __init__(self, topics: Mapping[str, TopicMetadata], settings: SimulationSettings | None = None) -> None:
-        """A group without members, in a cluster with ``topics``."""
+        """Start with a group without members, in a cluster with ``topics``."""
         self._settings = settings or SimulationSettings()
         self._actions, self._stalled = ActionQueue(), StalledPartitions()
         self._recorder = TimelineRecorder(self._actions, self._stalled)

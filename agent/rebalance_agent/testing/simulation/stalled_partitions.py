@@ -13,7 +13,7 @@ _Stop = tuple[int, str | None]  # when the last owner stopped, and its name
 
 
 class StalledPartitions:
-    """Owners and stalls of all partitions. A partition with several owners stalls when the last one stops."""
+    """Owners and stalls of all partitions. A partition with several owners stalls when the last owner stops."""
 
     def __init__(self) -> None:
         """Start without partitions."""
@@ -49,7 +49,7 @@ class StalledPartitions:
         self._end(now_ms, ended, member)
 
     def planned(self, now_ms: int, since_ms: int, plans: Iterable[TopicPartitions]) -> None:
-        """Record that a generation assigns only the partitions of ``plans``; new ones stall since ``since_ms``."""
+        """Record that a generation assigns only the partitions in ``plans``; new ones stall from ``since_ms`` on."""
         assigned: dict[str, set[int]] = {}
         for plan in plans:
             for topic, numbers in plan.items():
@@ -90,7 +90,7 @@ class StalledPartitions:
 
 
 def minus(these: TopicPartitions, those: TopicPartitions) -> TopicPartitions:
-    """Return the partitions of ``these`` that are not in ``those``."""
+    """Return the partitions in ``these`` that are not in ``those``."""
     left: dict[str, tuple[int, ...]] = {}
     for topic, numbers in these.items():
         taken = those.get(topic, ())

@@ -1,4 +1,4 @@
-"""The output of a simulation. Times are milliseconds since its start; partitions are by topic."""
+"""Defines the output of a simulation. Times are milliseconds since the start; partitions are by topic."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SimulatedGeneration:
 
     @property
     def last_to_join(self) -> str | None:
-        """Name of the member that joined last; None if none joined."""
+        """The name of the member that joined last; None if no member joined."""
         slowest = max(self.joins, key=self.joins.__getitem__, default=None)
         return None if slowest is None else self.members[slowest]
 
@@ -61,13 +61,13 @@ class SimulatedGeneration:
         return tuple(sorted(self.members.values()))
 
     def of(self, name: str) -> TopicPartitions:
-        """Return the assignment of the latest member with ``name``; empty if there is none."""
+        """Return the assignment of the latest member with ``name``; empty if there is no such member."""
         return self.assignment.get(max((key for key, member in self.members.items() if member == name), default=""), {})
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStall:
-    """Partitions without processing, all during the same time.
+    """Partitions that no member processed during the same time.
 
     The stall begins when ``owner`` stops: its revoked callback begins, it crashes, or it is expelled. It ends when the
     assigned callback of ``next_owner`` has returned. ``owner`` is None for a group that has just started and for new
@@ -122,10 +122,10 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """All entries of a simulation, each kind in the order of time.
+    """All entries of a simulation; each kind is in order of time.
 
-    ``generations`` are those in the coordinator's log; ``aborted`` ones have a number, too, but no record. ``settled``:
-    nothing is left to happen; otherwise the simulation stopped at ``end_ms``.
+    ``generations``: the generations in the coordinator's log; ``aborted``: generations with a number but no record.
+    ``settled``: nothing is left to happen; otherwise the simulation stopped at ``end_ms``.
     """
 
     generations: tuple[SimulatedGeneration, ...]

@@ -1,4 +1,4 @@
-"""Records what happens in the coordinator as entries of the `Timeline`."""
+"""Records the coordinator's changes as entries of the `Timeline`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Entry = TypeVar("_Entry")
 
 
 class TimelineRecorder:
-    """Records generations, refusals and states of one group. Stalls are recorded by `StalledPartitions`."""
+    """Records generations, refusals and states of one group. `StalledPartitions` records stalls."""
 
     def __init__(self, actions: ActionQueue, stalled: StalledPartitions) -> None:
         """Start without entries; ``actions`` has the time."""
@@ -73,7 +73,7 @@ class TimelineRecorder:
             self._stalled.emptied(now_ms)
 
     def synced(self, assignment: Mapping[str, TopicPartitions], plan: GroupAssignment) -> None:
-        """Record that the leader's ``plan`` arrived, and was stored as ``assignment``."""
+        """Record that the leader's ``plan`` arrived and was stored as ``assignment``."""
         now_ms = self._actions.now_ms
         if self._running is not None:
             self._generations.append(replace(self._running, synced_ms=now_ms, assignment=assignment))

@@ -1,4 +1,4 @@
-"""The members of a synthetic group over time: their processes, hosts and pods."""
+"""Makes the members of a synthetic group over time: their processes, hosts and pods."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _POD_TEMPLATE_HASH = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 """Hexadecimal digits -> letters that Kubernetes uses in pods' names."""
 
 _KUBERNETES_HASH = str.maketrans("0123456789", "456789bcdf")
-"""Decimal digits of a template's hash -> what Kubernetes makes of each (``SafeEncodeString``)."""
+"""Decimal digit of a template's hash -> the character that Kubernetes writes (``SafeEncodeString``)."""
 
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes: without vowels, no words can occur
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes has no vowels, so that no words can occur
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
 
 
@@ -69,7 +69,7 @@ class CalendarMembers:
         return next((process for process in reversed(processes) if process.born_ms <= at_ms), processes[0])
 
     def choose(self) -> PlannedMember:
-        """Return a random one of the present members."""
+        """Return a random present member."""
         return self._rng.choice(list(self._present.values()))
 
     def start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> PlannedMember:
@@ -107,7 +107,7 @@ class CalendarMembers:
         self._gone_ms[name] = at_ms
 
     def forget(self, until_ms: int) -> None:
-        """Drop processes that ended before ``until_ms``, which no record names any more."""
+        """Drop processes that ended before ``until_ms``, because later records do not name them."""
         for name in [name for name, gone_ms in self._gone_ms.items() if gone_ms < until_ms]:
             del self._gone_ms[name], self._known[name]
         for processes in self._known.values():

@@ -31,19 +31,19 @@ from rebalance_agent.tracking.tracker import REBALANCING
 __all__ = ["POLL_MS", "ClassicPlay"]
 
 POLL_MS = 250
-"""The observer's interval between polls for rebalancing groups, its default."""
+"""The observer's default interval (ms) between polls for rebalancing groups."""
 
 _LATENCY_MS = 2
 _SUBSCRIPTION_VERSION = 3
 
 
 class ClassicPlay:
-    """One classic group. Times of steps count from the start of the history, those of observations from the epoch."""
+    """One classic group. Times of steps count from the history's start, times of observations from the epoch."""
 
     def __init__(
         self, fleet: FleetPlan, plan: GroupPlan, calendar_members: CalendarMembers, rng: random.Random
     ) -> None:
-        """A group without members; ``calendar_members`` has the processes that the steps name."""
+        """Start with a group without members; ``calendar_members`` has the processes that the steps name."""
         self._since_ms = fleet.since_ms
         self._plan = plan
         self._calendar_members = calendar_members
@@ -137,7 +137,7 @@ class ClassicPlay:
     # Polls
 
     def _polls(self, timeline: Timeline) -> Iterator[GroupsListed]:
-        """Yield the polls around and within each rebalance; the others would show nothing."""
+        """Yield the polls around and within each rebalance; other polls would show no change."""
         for change in timeline.states:
             if change.state is GroupState.PREPARING_REBALANCE:
                 self._preparing_ms = change.at_ms if self._preparing_ms is None else self._preparing_ms
@@ -185,7 +185,7 @@ class ClassicPlay:
                 yield from self._callbacks(reporter, entry, leaving=(entry.at_ms, entry.member) in left)
 
     def _ids_of_gone(self, generation: SimulatedGeneration) -> dict[str, str]:
-        """Ids of members that are not in this generation any more, but still have callbacks to run."""
+        """Return the ids of members that are no longer in this generation, but still have callbacks to run."""
         return {name: key for name, key in self._ids.items() if name not in generation.members.values()}
 
     def _callbacks(

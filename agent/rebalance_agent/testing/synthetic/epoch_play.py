@@ -1,8 +1,8 @@
-"""A small model of the coordinators that assign partitions themselves (KIP-848, KIP-932, KIP-1071), and their records.
+"""Models the coordinators that assign partitions themselves (KIP-848, KIP-932, KIP-1071), and writes their records.
 
-A member learns of a new epoch from a heartbeat, gives up partitions that it has to give up, and takes those that are
-free. Members of a share group do not wait for each other. Left out: static members, regular expressions, standby tasks,
-the classic protocol.
+A member learns of a new epoch from a heartbeat, revokes partitions that it must give up, and takes partitions that are
+free. Members of a share group do not wait for each other. The model leaves out static members, regular expressions,
+standby tasks and the classic protocol.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from rebalance_agent.tracking.observations import Backfilled, EpochRecord, Obser
 __all__ = ["EpochPlay"]
 
 HEARTBEAT_MS = 5_000
-"""Brokers' default of ``group.consumer.heartbeat.interval.ms``."""
+"""Brokers' default for ``group.consumer.heartbeat.interval.ms``."""
 
 SESSION_MS = 45_000
-"""Brokers' default of ``group.consumer.session.timeout.ms``."""
+"""Brokers' default for ``group.consumer.session.timeout.ms``."""
 
 ASSIGN_MS = 1_000
-"""Delay between a change of the group and its new assignment, during which further changes are collected."""
+"""Delay (ms) between a change of the group and the new assignment, during which further changes are collected."""
 
 _ACTIONS_MAX = 20_000_000
 
 
 @dataclass(slots=True)
 class _Member:
-    """One member in its coordinator's view; ``beats_ms`` is the time of its first heartbeat."""
+    """One member, as its coordinator knows it; ``beats_ms``: the time of the member's first heartbeat."""
 
     member_id: str
     planned: PlannedMember

@@ -1,4 +1,4 @@
-"""The list of groups: those with the worst problems first, a hundred per page."""
+"""Writes the list of groups: those with the worst problems first, a hundred per page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened, stal
 __all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "parsed_query"]
 
 PAGE_ROWS = 100
-"""Groups per page: as many as a person reads, and about 60 kB before compression."""
+"""Groups per page: as many as a user reads, and about 60 kB before compression."""
 
 RUNNING = "running"
 """Value of the parameter ``state`` for all groups that are rebalancing now."""
@@ -47,7 +47,7 @@ _NUMBERS = frozenset(("members", "skew", "stall", "hour"))
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Parameters of the page's address. ``match``: part of a name, or a shell pattern; ``state``: empty for any."""
+    """Parameters of the page's URL. ``match``: part of a name, or a shell pattern; ``state``: empty for any state."""
 
     match: str = ""
     state: str = ""
@@ -55,7 +55,7 @@ class ListQuery:
     offset: int = 0
 
     def address(self, **changes: object) -> str:
-        """The address of this query with ``changes``; from the first group on, unless ``offset`` is among them."""
+        """Return the URL of this query with ``changes``; the first group is first unless ``offset`` is changed."""
         other = replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
         given = {key: getattr(other, key) for key in ("match", "state", "sort", "offset")}
         usual = {key: getattr(_USUAL, key) for key in given}
@@ -85,7 +85,7 @@ def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
     """Return the validated query of the address's parameters.
 
     Raises:
-        InvalidInputError: a parameter is wrong; the error names it.
+        InvalidInputError: a parameter is invalid; the error names it.
     """
     match, state = parameters.get("match", ""), parameters.get("state", "")
     sort, offset = parameters.get("sort", _WORST), parameters.get("offset", "0")
@@ -103,13 +103,13 @@ def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
 def group_link(group: str) -> str:
     """Return the address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths.
 
-    Long names are shortened as on /metrics: a name in Kafka may be four times as long as an address.
+    Long names are shortened as on /metrics: a name in Kafka may be four times as long as a URL may be.
     """
     return f"group?name={quote(short_name(group), safe='', errors='surrogatepass')}"
 
 
 def listing(fleet: FleetSummary, query: ListQuery) -> tuple[str, str]:
-    """Title and HTML of the page: totals, the form for the query, the groups."""
+    """Return the page's title and HTML: totals, the form for the query, the groups."""
     rows = [_row(group, fleet) for group in fleet.groups]
     critical = sum(row.trouble.level is Level.CRITICAL for row in rows)
     title = plural(critical, "critical group") if critical else "groups"

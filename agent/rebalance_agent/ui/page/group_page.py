@@ -1,4 +1,4 @@
-"""One group's page: state, timeline of owners, last rebalances in sentences and as a table, moves, members."""
+"""Writes one group's page: state, timeline of owners, last rebalances in sentences and as a table, moves, members."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FLAPPING_SHOWN = 8
 """Maximum flapping members listed by name."""
 
 TEXT_MAX = 2_000
-"""Maximum characters shown of a cell: a member may own partitions of thousands of topics."""
+"""Maximum characters of a cell to show: a member may own partitions of thousands of topics."""
 
 _REBALANCE_HEADINGS = (
     "when",
@@ -52,7 +52,7 @@ _REBALANCE_HEADINGS = (
     "slowest",
     "members",
 )
-"""The columns of `watch`, with longer headings."""
+"""Headings of the same columns as in `watch`, but longer."""
 
 
 def group_content(
@@ -60,7 +60,7 @@ def group_content(
 ) -> str:
     """Return the page's HTML.
 
-    ``columns``: of the timeline; ``unread``: number of older rebalances that it still lacks.
+    ``columns``: the timeline's columns; ``unread``: number of older rebalances that the timeline still lacks.
     """
     summary = close_up.detail.summary
     return (
@@ -76,7 +76,7 @@ def group_content(
 
 
 def _now(detail: GroupDetail) -> str:
-    """Return a note on the group's present state, if it has no members or is rebalancing."""
+    """Return a note on the group's present state if the group has no members or is rebalancing."""
     summary = detail.summary
     if summary.running is None:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
@@ -124,12 +124,12 @@ def _on_one_host(spread: HostSpreadSummary) -> str:
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
-    """Return a number in brackets, such as idle members; empty if it is 0 or unknown."""
+    """Return a number in brackets, such as the number of idle members; an empty string if it is 0 or unknown."""
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 
 def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
-    """Notes on unknown values and problems of the group."""
+    """Yield notes on unknown values and problems of the group."""
     detail = close_up.detail
     if detail.summary.source is Source.ADMIN:
         yield note(
@@ -138,7 +138,7 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
         )
     if unsettled := unsettled_text(detail.summary):
         yield note(unsettled)
-    # Coordinators do not report which member they wait for; the slowest one of earlier rebalances is the most likely.
+    # Coordinators do not report the member that they wait for; the slowest member of earlier rebalances is likely.
     if awaited := awaited_text(close_up):
         yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):

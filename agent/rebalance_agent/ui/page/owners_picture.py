@@ -1,4 +1,4 @@
-"""The picture of owners as SVG: a row per member over time, shaded by its number of partitions; gaps are stalls. Pure.
+"""Draws owners as SVG: one row per member over time, shaded by its number of partitions; gaps are stalls. Pure.
 
 Time is not to scale: a group may rebalance ten times in a minute and then not for a day.
 """
@@ -43,17 +43,17 @@ SIGNS = {
     Trigger.REJOIN: "=",
     Trigger.UNKNOWN: "?",
 }
-"""The character of each trigger, so that they can be distinguished without colours."""
+"""The character of each trigger, so that triggers can be distinguished without colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class PictureLayout:
     """Measures of a picture in SVG units, and bounds of its content.
 
-    ``columns``, ``rows``: rebalances (the last ones) and members that are drawn. ``letters``: maximum characters of a
-    name. ``left``: width for names before the bars; ``over``: height for names above them (one of the two is 0).
-    ``now``: width for a running rebalance. ``first_label``: minimum distance of a time label from the start of the
-    bars. ``skew``: draw its curve.
+    ``columns``, ``rows``: maximum numbers of rebalances (the last ones) and members to draw. ``letters``: maximum
+    characters of a name. ``left``: width for names before the bars; ``over``: height for names above the bars (one of
+    the two is 0). ``now``: width for a running rebalance. ``first_label``: minimum distance of a time label from the
+    start of the bars. ``skew``: whether to draw the curve of the skew.
     """
 
     width: float
@@ -68,7 +68,7 @@ class PictureLayout:
 
 
 WIDE = PictureLayout(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, rows=60, skew=True)
-"""Layout for wide screens. With more members, rows would be lower than a letter."""
+"""Layout for wide screens. With more rows, a row would be lower than a letter."""
 
 SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
 """Layout for phones, or a page at a high zoom level: names are above their bars, so that no scrolling is needed."""
@@ -83,7 +83,7 @@ _DIGIT = 6.2
 
 @dataclass(frozen=True, slots=True)
 class _ColumnSpan:
-    """Horizontal coordinates of a column: its gap from ``gap`` to ``start``, its bars from there to ``end``."""
+    """Horizontal coordinates of a column: the gap is from ``gap`` to ``start``, the bars from ``start`` to ``end``."""
 
     gap: float
     start: float
@@ -91,7 +91,7 @@ class _ColumnSpan:
 
 
 class _RowLayout:
-    """Vertical coordinates of the rows: ``tops`` and the height of bars; ``bottom`` is below the last one."""
+    """Vertical coordinates of the rows: ``tops`` and ``height`` of the bars; ``bottom`` is below the last row."""
 
     def __init__(self, rows: int, over: float) -> None:
         tall = min(_TALL, max(_LOW, _TALL * _ROWS_TALL / rows))
@@ -101,7 +101,7 @@ class _RowLayout:
 
 
 def member_rows(columns: Sequence[TimelineColumn], layout: PictureLayout) -> tuple[list[str], int]:
-    """Names of the members that are drawn, in the order in which they joined, and the number of all others."""
+    """Return the names of the members to draw, in the order in which they joined, and the number of all others."""
     presence: Counter[str] = Counter()
     for column in columns:
         presence.update(column.held.keys())
@@ -115,7 +115,7 @@ def member_rows(columns: Sequence[TimelineColumn], layout: PictureLayout) -> tup
 def picture(
     columns: Sequence[TimelineColumn], running: RunningRebalance | None, layout: PictureLayout, title: str
 ) -> str:
-    """Return the picture as SVG. ``columns``: oldest first, no more than the layout has, with at least one member."""
+    """Return the picture as SVG. ``columns``: oldest first, at most ``layout.columns``, with at least one member."""
     members, _ = member_rows(columns, layout)
     rows, spans = _RowLayout(len(members), layout.over), _column_spans(columns, layout, running=running is not None)
     skewed = layout.skew and any(column.skew_ratio is not None for column in columns)
@@ -156,7 +156,7 @@ def _gap(column: TimelineColumn) -> float:
 
 
 def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:
-    """Return the column's width relative to the others; the last one is still open, so its width is fixed."""
+    """Return the column's relative width; the last column is still open, so its width is fixed."""
     if not after:
         return 3.0
     ends = after[0].started_ms if after[0].started_ms is not None else after[0].at_ms
@@ -231,7 +231,7 @@ class _Drawing:
             self.canvas.dot(span.start, up(column.skew_ratio or 1), 2.4, "skew-dot", tip, _row(len(self.members) + 1))
 
     def times(self) -> Iterator[tuple[float, str]]:
-        """(x, time) labels of the columns; with the date where it differs from the one before."""
+        """Yield (x, time) labels of the columns; a label has the date if the date differs from the previous label's."""
         day = ""
         for column, span in self.columns:
             text, x = moment_to_second(column.at_ms), max(span.start, self.layout.left + self.layout.first_label)
@@ -240,7 +240,7 @@ class _Drawing:
 
 
 def _kept_consuming(column: TimelineColumn, before: TimelineColumn | None, member: str) -> bool:
-    """Whether the member consumed during the rebalance: the protocol was not eager, and it kept its partitions."""
+    """Return whether the member consumed during the rebalance: it kept its partitions, and was not eager."""
     if before is None or column.protocol is RebalanceProtocol.EAGER or column.previous != before.last:
         return False
     return column.held.get(member) == before.held.get(member)

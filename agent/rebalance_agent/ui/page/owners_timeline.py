@@ -1,4 +1,4 @@
-"""The timeline of owners as a figure: a picture for wide and one for narrow screens, a legend, and a table."""
+"""Writes the timeline of owners as a figure: pictures for wide and for narrow screens, a legend, and a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLE = "Owners over time"
 
 
 def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None, *, unread: int = 0) -> str:
-    """HTML of the figure. ``columns``: oldest first; ``unread``: older rebalances that are not read yet."""
+    """Return the figure's HTML. ``columns``: oldest first; ``unread``: number of older rebalances not read yet."""
     if not any(column.held for column in columns):
         why = "No rebalance has settled since the agent started; earlier owners are unknown."
         if columns:
@@ -45,7 +45,7 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
 
 
 def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -> str:
-    """Return the picture for narrow screens: the last columns, and a note on what is left out."""
+    """Return the picture for narrow screens: the last columns, and a note on the columns and members left out."""
     last = columns[-SLIM.columns :]
     if not any(column.held for column in last):
         return f'<p class="slim">The group had no members after the last {plural(len(last), "rebalance")}.</p>'

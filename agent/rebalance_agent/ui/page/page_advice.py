@@ -1,4 +1,4 @@
-"""The advice on a group's page. It covers all remembered rebalances and is cached, since comparing them takes time."""
+"""Makes the advice on a group's page, from all remembered rebalances; caches it, since comparing them takes time."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
 __all__ = ["PageAdvice"]
 
 MEMBERS_MAX = 2_000
-"""Maximum members, summed over all remembered rebalances, of a group with advice: reading their events takes some 0.1
+"""Maximum members, summed over all remembered rebalances, of a group with advice: reading the events takes about 0.1
 s."""
 
 SIZE_MAX = 10_000
-"""Maximum members and partitions, summed over all remembered rebalances: replaying them takes some 0.3 s."""
+"""Maximum members and partitions, summed over all remembered rebalances: replaying the rebalances takes about 0.3 s."""
 
 GROUPS_MAX = 64
-"""Maximum groups whose advice is cached, a few hundred characters each."""
+"""Maximum groups whose advice, of a few hundred characters each, is cached."""
 
 _Key = tuple[tuple[str, int], ...]
 
@@ -38,7 +38,7 @@ class PageAdvice:
         self._cached: OrderedDict[str, tuple[_Key, str]] = OrderedDict()
 
     def of(self, remembered: RebalanceList) -> str:
-        """Return the advice of `explain` for the group, or a note that the page compares no groups of this size."""
+        """Return the advice of `explain` for the group, or a note that the group is too large for the page."""
         if sum(line.members for line in remembered.rebalances) > MEMBERS_MAX:
             return TOO_LARGE
         key = tuple((line.id, line.revision) for line in remembered.rebalances)

@@ -1,4 +1,4 @@
-"""The frame of every page, and HTML pieces that only these pages use. All text is escaped."""
+"""Writes the frame of every page, and HTML pieces that only these pages use. All text is escaped."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _FRAME = """\
 
 
 def frame(title: str, main: str, links: Iterable[str], *, every_s: float) -> bytes:
-    """Return a whole page. ``main``: HTML; ``links``: paths; ``every_s``: seconds between refreshes, 0 for none."""
+    """Return a whole page. ``main``: HTML; ``links``: paths; ``every_s``: seconds between refreshes, 0: no refresh."""
     shown = "".join(f'<a href="{escaped(path.lstrip("/"))}">{escaped(path)}</a>' for path in links)
     page = _FRAME.format(title=escaped(title), main=main, links=shown, version=escaped(__version__), every=every_s)
     return page.encode("utf-8", "backslashreplace")
@@ -82,34 +82,34 @@ def script() -> bytes:
 
 
 def ago(at_ms: int) -> str:
-    """Return a moment as HTML; the script replaces the text by how long ago it was."""
+    """Return a moment as HTML; the script replaces the text with how long ago the moment was."""
     return f'<time data-ago="{at_ms}">{escaped(moment_to_second(at_ms))}</time>'
 
 
 def since(at_ms: int, kind: str = "") -> str:
-    """Return a moment as HTML; the script replaces the text by how long it has lasted. ``kind``: its CSS class."""
+    """Return a moment as HTML; the script replaces the text with the time since then. ``kind``: the CSS class."""
     classes = f' class="{kind}"' if kind else ""
     return f'<span{classes} data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'
 
 
 def unknown() -> str:
-    """HTML for an unknown value."""
+    """Return the HTML for an unknown value."""
     return '<span class="unknown">unknown</span>'
 
 
 def chips(facts: Iterable[tuple[str, str]]) -> str:
-    """Return a list of facts; ``facts``: (name, HTML of the value)."""
+    """Return the HTML of a list of facts; ``facts``: pairs of a name and the HTML of its value."""
     shown = "".join(f"<div><dt>{escaped(term)}</dt><dd>{value}</dd></div>" for term, value in facts)
     return f'<dl class="tiles">{shown}</dl>'
 
 
 def note(html: str, kind: str = "") -> str:
-    """Return a paragraph for a remark; ``kind``: its CSS class."""
+    """Return the HTML of a paragraph for a remark; ``kind``: the CSS class."""
     return f'<p class="note {kind}">{html}</p>'
 
 
 def notes(remarks: Iterable[str]) -> str:
-    """A container for notes that appear and disappear; the script finds the elements after it at the same place."""
+    """Return a container for notes that appear and disappear, so that the positions of later elements do not change."""
     return f'<div class="notes">{"".join(remarks)}</div>'
 
 

@@ -1,4 +1,4 @@
-"""The page of a sidecar: the consumers that report to it."""
+"""Writes the page of a sidecar, with the consumers that report to it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CONSUMERS_SHOWN = 200
 """Maximum consumers shown in the table: a pod has a few."""
 
 OWNED_SHOWN = 400
-"""Maximum characters shown of the list of a consumer's partitions."""
+"""Maximum characters of the list of a consumer's partitions to show."""
 
 _HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stalled", "owns")
 
 
 def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
-    """HTML of the page; stalled consumers first."""
+    """Return the page's HTML; stalled consumers come first."""
     ordered = sorted(consumers, key=lambda consumer: (consumer.stalled_ms is None, consumer.group, consumer.client_id))
     stalled = sum(consumer.stalled_ms is not None for consumer in consumers)
     head = "<h1>Consumers beside this sidecar</h1>" + chips(

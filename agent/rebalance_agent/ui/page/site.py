@@ -1,4 +1,4 @@
-"""The pages by path, and the data from which each is rendered. It calls no brokers."""
+"""Returns the page for a path, and reads the data for each page. It calls no brokers."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ ASSETS = ("/page.css", "/page.js", "/icon.svg")
 """Paths of static files. They contain no data, so they need no token."""
 
 LIST_EVERY_S, GROUP_EVERY_S = 5.0, 2.0
-"""Seconds between the refreshes of an open page. An unchanged page is answered with a few bytes."""
+"""Seconds between the refreshes of an open page. The answer for an unchanged page has only a few bytes."""
 
 EXPLAINED_REBALANCES = 3
-"""Rebalances that a group's page explains in sentences; also the default of `explain`."""
+"""Number of rebalances that a group's page explains in sentences; also the default of `explain`."""
 
 CACHED_GROUPS_MAX = 16
-"""Maximum groups whose page is cached until they change: as many as a few people view, up to a million characters
+"""Maximum groups whose page is cached until the group changes: as many as a few users view, up to a million characters
 each."""
 
 CACHED_MS_MAX = 10_000
@@ -61,7 +61,7 @@ class GroupPages:
     def __init__(
         self, groups: GroupSource, history: EpisodeHistory, clock: Clock, hosts: HostNames | None = None
     ) -> None:
-        """``history``: the rebalances behind ``groups``; ``hosts``: what counts as a member's host."""
+        """``history``: the rebalances of ``groups``; ``hosts``: what counts as a member's host."""
         self._groups = groups
         self._history = history
         self._clock = clock
@@ -71,10 +71,10 @@ class GroupPages:
         self._cached: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 
     def listing(self, parameters: Mapping[str, str]) -> tuple[str, str]:
-        """Title and HTML of the list of groups. ``parameters``: the parameters of the address.
+        """Return the title and HTML of the list of groups. ``parameters``: the parameters of the address.
 
         Raises:
-            InvalidInputError: a parameter is wrong; the error names it.
+            InvalidInputError: a parameter is invalid; the error names it.
         """
         query = parsed_query(parameters)
         answer = self._groups.groups(GroupQuery(limit=LIMIT_MAX))
@@ -84,7 +84,7 @@ class GroupPages:
         return listing(FleetSummary(answer.groups, answer.total, recent, now_ms), query)
 
     def group(self, group: str) -> str:
-        """HTML of one group's page.
+        """Return the HTML of one group's page.
 
         Raises:
             NotKnownError: there is no such group.
@@ -122,18 +122,18 @@ class Site:
         groups: GroupPages | None = None,
         consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
-        """``groups``: an observer's groups; ``consumers``: a sidecar's consumers; without both, only health shows."""
+        """``groups``: an observer's groups; ``consumers``: a sidecar's; without both, only health is shown."""
         self._readiness = readiness
         self._groups = groups
         self._consumers = consumers
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths that `answer` takes."""
+        """The paths that `answer` accepts."""
         return ("/", *(["/group"] if self._groups else []), *ASSETS)
 
     def answer(self, path: str, query: str, links: Sequence[str]) -> Answer:
-        """The answer to a request for one of `paths`. ``query``: percent-encoded; ``links``: paths to link to."""
+        """Answer a request for one of `paths`. ``query``: percent-encoded; ``links``: paths to link to."""
         if path in ASSETS:
             return "200 OK", *_asset(path)
         try:
@@ -169,7 +169,7 @@ class Site:
 
 
 def sign_in() -> bytes:
-    """Return the page for a request without a valid token: it asks for the token and contains no data."""
+    """Return the page for a request without a valid token; this page asks for the token and contains no data."""
     main = (
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'

@@ -1,4 +1,4 @@
-"""The columns of the timeline, one per rebalance, cached because reading a rebalance's events is expensive."""
+"""Builds the timeline's columns, one per rebalance, and caches them: reading a rebalance's events is expensive."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ COLUMNS_MAX = 40
 """Maximum rebalances in a timeline: more columns would be narrower than a word."""
 
 MEMBERS_MAX = 200
-"""Maximum members kept per rebalance, by name: about three times as many as are drawn."""
+"""Maximum members kept per rebalance, first by name: about three times as many as are drawn."""
 
 GROUPS_MAX = 16
-"""Maximum groups whose columns are cached: as many as a few people view, 20 MB at most."""
+"""Maximum groups whose columns are cached: as many as a few users view, 20 MB at most."""
 
 READ_SECONDS_MAX = 0.3
 """Maximum seconds of reading for one answer (large groups: 0.1 s per rebalance); the next answer continues."""
@@ -74,7 +74,7 @@ class TimelineColumns:
         self._groups: OrderedDict[str, dict[tuple[str, int], TimelineColumn]] = OrderedDict()
 
     def of(self, group: str, lines: Sequence[Rebalance]) -> tuple[list[TimelineColumn], int]:
-        """Columns of ``lines`` (newest first), oldest first, and the number of rebalances that are not read yet."""
+        """Return the columns, oldest first, of ``lines`` (newest first), and the number of rebalances not read yet."""
         completed = [line for line in lines if line.kind is RebalanceKind.COMPLETED][:COLUMNS_MAX]
         with self._lock:
             cached = dict(self._groups.get(group, {}))
@@ -100,7 +100,7 @@ class TimelineColumns:
         try:
             event = closing_event(self._source.rebalance(group, line.id))
         except NotKnownError:
-            return None  # it was evicted in the meantime
+            return None  # the rebalance was evicted in the meantime
         if event is None:
             return None
         names = member_names(event.members)

@@ -57,7 +57,7 @@ LONG_SECONDS_MIN = 60.0
 seconds."""
 
 OVERDUE_SECONDS_MIN = 30.0
-"""Seconds after the members' rebalance timeout when a running rebalance becomes critical: it does not end."""
+"""Seconds after the members' rebalance timeout at which a running rebalance, which does not end, becomes critical."""
 
 TIMEOUT_SECONDS = 300.0
 """Rebalance timeout (seconds) assumed if unknown: the default of Kafka's clients."""
@@ -69,17 +69,17 @@ SKEW_RATIO_MAX = 1.5
 """Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members gets a warning."""
 
 SKEW_MEMBERS_MAX = 1
-"""Groups of up to this many members get no such warning: a single member has no other one to share with."""
+"""Groups of up to this many members get no such warning: a single member has no other member to share with."""
 
 STALLED_SECONDS_MIN = 5.0
 """Shortest stall (seconds) in the last hour that counts as noticeable."""
 
 STUCK_SECONDS_MIN = 900.0
 """Seconds for which a partition's committed offset may stay unchanged although records are appended: members that
-commit rarely do so every few minutes."""
+commit rarely still commit every few minutes."""
 
 NAMED_MAX = 3
-"""Flapping members that are listed by name."""
+"""Maximum number of flapping members listed by name."""
 
 
 class Level(IntEnum):
@@ -96,7 +96,7 @@ class Level(IntEnum):
 
 
 class Trouble(NamedTuple):
-    """A group's state: worst level, weight to order groups of one level, and reasons in words, the worst first."""
+    """A group's state: the worst level, a weight that orders groups of the same level, and reasons, worst first."""
 
     level: Level = Level.OK
     weight: float = 0.0

@@ -1,11 +1,12 @@
 """Describes groups and their rebalances in sentences and table rows, for `explain`, `watch` and the agent's page. Pure.
 
-- ``explanation``: explains the last rebalances of a group, from ``observed_rebalances`` (each an ``observed_rebalance``
-  with its context), ``causes`` (of the rebalance) and ``departed`` (which members left or failed).
-- ``group_table``: computes the table of all groups; ``empty_text``: groups without members; ``group_stall``: groups
-  that are stalled as a whole; ``former_owner``: removed members that still held partitions; ``catch_up_text``: moved
-  partitions that are catching up; ``storms``: groups that rebalance repeatedly; ``unsettled``: rebalances that cannot
-  be explained yet.
+- ``explanation``: explains the last rebalances of a group; ``observed_rebalances``: reads these rebalances;
+  ``observed_rebalance``: one rebalance with its context; ``causes``: describes the rebalance's causes; ``departed``:
+  finds the members that left or failed.
+- ``group_table``: computes the table of all groups. Other modules describe one problem each: ``empty_text``: groups
+  without members; ``group_stall``: groups that are stalled as a whole; ``former_owner``: removed members that still
+  held partitions; ``catch_up_text``: moved partitions that are catching up; ``storms``: groups that rebalance
+  repeatedly; ``unsettled``: rebalances that cannot be explained yet.
 - ``group_detail``: writes headline, members, rebalances and moves of one group as rows.
 - ``named_members``: writes the names of members and the moves of partitions between members.
 """

@@ -9,9 +9,9 @@ __all__ = ["catch_up_text"]
 
 
 def catch_up_text(catch_up: CatchUp) -> str:
-    """``3 of 6 moved partitions are catching up, the slowest for 45.0 s or more``; of a past catch-up how long it took.
+    """Return ``3 of 6 moved partitions are catching up, the slowest for 45.0 s or more``, or a past duration.
 
-    Empty if none catches up and the last catch-up has no time.
+    The text is empty if no partition is catching up and the duration of the last catch-up is unknown.
     """
     time = bounds_text(catch_up.seconds or 0.0, None)
     which = "" if catch_up.moved == 1 else "the slowest "

@@ -1,4 +1,4 @@
-"""The causes of a rebalance as one sentence, with the names of members and topics. Pure."""
+"""Describes the causes of a rebalance in one sentence, with the names of members and topics. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["why"]
 
 
 def why(rebalance: ObservedRebalance) -> str:
-    """One sentence with every cause of the rebalance."""
+    """Return one sentence with every cause of the rebalance."""
     parts = [_CAUSES[cause](rebalance) for cause in rebalance.closing.causes]
     return f"Why: {'; '.join(dict.fromkeys(parts))}."
 
@@ -128,7 +128,7 @@ _CAUSES: Mapping[Trigger, Callable[[ObservedRebalance], str]] = {
 
 
 def _reasons(rebalance: ObservedRebalance, leavers: Sequence[MemberSnapshot]) -> str:
-    # The reason in an assigned report is why the member joined, not why it left.
+    # The reason in a report of the callback ``assigned`` is why the member joined, not why it left.
     ended = frozenset(Callback) - {Callback.ASSIGNED}
     return _in_brackets(
         {report.reason for member in leavers for report in rebalance.reports_of(member.member_id, ended)}

@@ -1,7 +1,7 @@
-"""The members that departed in the same way: left, failed, or gone without evidence of either. Pure.
+"""Finds the members that departed in the same way: they left, failed, or are gone without evidence of either. Pure.
 
-An event contains the ways in which members departed, but not which member departed in which way. Reports may show this;
-if they do not, the sentence lists the candidates.
+An event contains the ways in which members departed, but not the way of each member. Members' reports may show each
+member's way; if not, the sentence lists the candidates.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _WAYS = (Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEMBER_GONE)
 
 
 class Departed(NamedTuple):
-    """The members that ``certainly`` departed in the same way; if none is known, the candidates (``among``).
+    """The members that ``certainly`` departed in the same way; if no such member is known, the candidates (``among``).
 
-    ``one``: exactly one of the candidates departed in this way; otherwise at least one.
+    ``one``: whether exactly one candidate departed in this way; otherwise at least one candidate did.
     """
 
     certainly: Sequence[MemberSnapshot] = ()
@@ -32,7 +32,7 @@ class Departed(NamedTuple):
     one: bool = False
 
     def text(self, rebalance: ObservedRebalance) -> str:
-        """``a``, ``a and b``, ``one of a and b``, ``at least one of a, b and c``, or ``a member``."""
+        """Return ``a``, ``a and b``, ``one of a and b``, ``at least one of a, b and c``, or ``a member``."""
         if self.certainly or not self.among:
             return described(rebalance, self.certainly)
         return f"{'one' if self.one else 'at least one'} of {described(rebalance, self.among)}"
@@ -58,10 +58,10 @@ def departed(rebalance: ObservedRebalance, way: Trigger) -> Departed:
 
 
 def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
-    """Return the names of ``members``, of a few with client and node or host; ``a member`` if there are none."""
+    """Return the members' names, of up to three with client and node or host; ``a member`` for no ``members``."""
     if not members:
         return "a member"
-    few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
+    few = len(members) <= 3  # noqa: PLR2004 - a sentence with more members and their hosts would not be readable
     names = sorted(_described(rebalance, member) if few else rebalance.name(member) for member in members)
     return listed(names)
 
@@ -69,7 +69,7 @@ def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -
 def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger | None:
     """Return how the member departed, according to its reports.
 
-    If it revoked partitions after the join phase, the coordinator had already removed it.
+    If the member revoked partitions after the join phase, the coordinator had already removed this member.
     """
     stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, Callback.REVOKED])
     callbacks = {event.callback for event in stops}
@@ -85,8 +85,8 @@ def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger |
 def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
     """Return the member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
 
-    If a gateway handed over its seat, these are the consumer's in the seat, followed by those that the coordinator
-    names.
+    If a gateway handed over the member's seat, client and host are those of the consumer in the seat; the coordinator's
+    client and host follow.
     """
     name, where, occupant = rebalance.name(member), member.where, member.occupant
     client_id, host = (occupant.client_id, occupant.host) if occupant else (member.client_id, member.host)

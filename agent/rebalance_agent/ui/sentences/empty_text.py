@@ -1,4 +1,4 @@
-"""Describes groups without members, and gaps in the assignments of others, in one sentence each; rates their urgency.
+"""Describes a group without members, or gaps in a group's assignment, in one sentence; rates the urgency.
 
 Pure. Gaps are partitions without an owner, and broken co-partitioning.
 """
@@ -23,13 +23,13 @@ __all__ = [
 ]
 
 EMPTY_SECONDS_MIN = 300.0
-"""Seconds after which an Empty group is critical: restarting a group takes less."""
+"""Seconds after which an Empty group is critical: a group restarts in less time."""
 
 EMPTY_SECONDS_MAX = 86_400.0
 """Seconds after which an Empty group counts as abandoned: brokers keep its offsets for at least a week."""
 
 GROWTH_MIN = 0.01
-"""Records per second from which a lag counts as growing. The rate is smoothed, so it is rarely exactly 0."""
+"""Minimum records per second at which a lag counts as growing. The rate is smoothed, so it is rarely exactly 0."""
 
 _WENT = {
     Trigger.MEMBER_LEFT: ("left", "left"),
@@ -39,7 +39,7 @@ _WENT = {
 
 
 class Urgency(IntEnum):
-    """The urgency of a group without members: none (or no longer), perhaps soon, or now."""
+    """The urgency of a group without members: not urgent, perhaps urgent soon, or urgent now."""
 
     NONE = 0
     SOON = 1
@@ -49,7 +49,7 @@ class Urgency(IntEnum):
 def urgency(group: GroupSummary, now_ms: int) -> Urgency:
     """Return the urgency of ``group`` as of ``now_ms`` (epoch ms); `Urgency.NONE` if it has members.
 
-    If its lag is measured, a group whose lag does not grow is not urgent now; without a lag it is not urgent at all.
+    A group whose measured lag does not grow is not urgent now; if the measured lag is 0, the group is not urgent.
     """
     if group.empty is None:
         return Urgency.NONE
@@ -63,7 +63,7 @@ def urgency(group: GroupSummary, now_ms: int) -> Urgency:
 
 
 def empty_text(group: GroupSummary, now_ms: int) -> str:
-    """``Empty since 12:03:07 UTC; its last 3 members were expelled; 12 partitions have no owner``, as far as known."""
+    """Return the known parts of ``Empty since 12:03:07 UTC; its last 3 members were expelled; no lag``."""
     empty = group.empty
     if empty is None:
         return "Empty: no active consumers"
@@ -82,7 +82,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
 
 
 def _lag_text(lag: LagSummary) -> str:
-    """``lag is 5,000 offsets and grows by 1,200/s``: nothing is committed, so it grows by the appended records."""
+    """Return ``lag is 5,000 offsets and grows by 1,200/s``: without commits, lag grows by the appended records."""
     if not lag.offsets:
         return "no lag"
     grows = round(lag.appended_per_second or 0)
@@ -90,14 +90,14 @@ def _lag_text(lag: LagSummary) -> str:
 
 
 def _unowned_text(group: GroupSummary) -> str:
-    """Return ``3 partitions have no owner``; empty if all have one, or if the group rebalances or has no members."""
+    """Return ``3 partitions have no owner``; empty if all have owners, or if the group rebalances or has no members."""
     if not group.unassigned or not group.members or group.running:
         return ""
     return unowned(group.unassigned)
 
 
 def copartition_text(group: GroupSummary) -> str:
-    """Return ``co-partitioning is broken: ...``; empty if it is not, or if the group is not in ``copartitioned``."""
+    """Return ``co-partitioning is broken: ...``; an empty string if co-partitioning is intact or not declared."""
     if not group.copartition_breaks:
         return ""
     number = plural(group.copartition_breaks, "partition number")
@@ -105,5 +105,5 @@ def copartition_text(group: GroupSummary) -> str:
 
 
 def gaps_text(group: GroupSummary) -> str:
-    """Return all gaps of the group's assignment in one line; empty if there is none."""
+    """Return all gaps in the group's assignment on one line; an empty string if there are no gaps."""
     return "; ".join(filter(None, (_unowned_text(group), copartition_text(group))))

@@ -1,4 +1,4 @@
-"""The last rebalances of one group in sentences. Pure and deterministic."""
+"""Explains the last rebalances of one group in sentences. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ MOVES_LISTED_MAX = 6
 
 
 def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int, advice: str = "") -> list[str]:
-    """Return a text per rebalance, oldest first, then per rollout, then the ``advice``, if any.
+    """Return one text per rebalance, oldest first, then one per rollout, then the ``advice``, if any.
 
-    ``details``: newest first; one more than ``last`` provides the state before the oldest.
+    ``details``: newest first, one rebalance more than ``last``, for the state before the oldest explained rebalance.
     """
     explanation = explanation_of(details, rollouts, last, advice)
     texts = [_wrapped(rebalance.heading, rebalance.text) for rebalance in explanation.rebalances]
@@ -73,7 +73,7 @@ class Paragraph(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentences, joined by spaces."""
+        """The sentences, joined with spaces."""
         return " ".join(self.sentences)
 
 
@@ -88,7 +88,7 @@ class Explanation(NamedTuple):
 def explanation_of(
     details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int, advice: str = ""
 ) -> Explanation:
-    """Explain the ``last`` of ``details`` (newest first), and the rollouts that they belong to."""
+    """Explain the ``last`` rebalances in ``details`` (newest first), and the rollouts since the first of them."""
     shown = observed_rebalances(details, last)
     since = min((rebalance.closing.timestamp_ms for rebalance in shown), default=0)
     deploys = [event for event in rollouts if isinstance(event, RolloutEvent) and event.timestamp_ms >= since]
@@ -100,9 +100,9 @@ def explanation_of(
 
 
 def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -> list[RebalanceDetail]:
-    """The rebalances in ``remembered`` with their events, newest first, until one more than ``last`` are completed.
+    """Return rebalances in ``remembered`` with events, newest first, until one more than ``last`` is completed.
 
-    The additional one provides the state before the oldest. Rebalances that ``groups`` has already forgotten are left
+    The additional rebalance provides the state before the oldest. Rebalances that ``groups`` no longer has are left
     out.
     """
     details: list[RebalanceDetail] = []
@@ -118,7 +118,7 @@ def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -
 
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
-    """Return a group's last rebalances from its ``events``, newest first, one more than ``last``, and its rollouts."""
+    """Return a group's last rebalances (``last`` plus one, newest first) and its rollouts, from its ``events``."""
     history = EpisodeHistory(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
     group = None
     for event in events:
@@ -205,7 +205,7 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = callbacks[0].ran_seconds if callbacks else None
-    # A removed member's callback may end long after the wait for it.
+    # A removed member's callback may end long after the wait for this member.
     of_that = " of that" if (ran or 0) <= (closing.slowest_seconds or 0) else ""
     part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if ran is not None else ""
     name, waited = rebalance.name(member), in_words(span(closing.slowest_lower_seconds, closing.slowest_seconds or 0))

@@ -1,4 +1,4 @@
-"""Describes a removed member that still held partitions that others already owned."""
+"""Describes a removed member that still held partitions when other members already owned them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME_MAX = 60
 
 
 def former_owner_text(former: FormerOwner) -> str:
-    """Return a sentence with the member, its number of partitions, how long at least it held them, and until when."""
+    """Return a sentence with the member, its number of partitions, the minimum time that it held them, and the end."""
     name = shortened(printable(former.client_id or former.member_id), NAME_MAX)
     held, them = plural(former.partitions, "partition"), "it" if former.partitions == 1 else "them"
     time, until = duration(former.seconds), moment_to_second(former.until_ms)

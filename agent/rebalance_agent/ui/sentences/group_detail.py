@@ -1,4 +1,4 @@
-"""One group in detail: a headline, and rows of its members, rebalances and moves, from an agent's answers. Pure."""
+"""Describes one group from an agent's answers: a headline, and rows of members, rebalances and moves. Pure."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ __all__ = [
 
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
 HOUR_MS = 3_600_000
-"""The recent past (ms) that the list of groups and a group's page evaluate."""
+"""Length (ms) of the recent past that the list of groups and a group's page evaluate."""
 
 SLOW_SECONDS_MIN = 0.1
-"""Shortest time (seconds) for which a slowest member is mentioned."""
+"""Shortest wait (seconds) for which the slowest member is mentioned."""
 
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
 
 _WORKLOAD_COLUMNS = ("node", "workload", "image")
-"""Attributes of `Workload` that get a column if some member has them; the pod is already the member's name."""
+"""Attributes of `Workload` that get a column if a member has them; the pod is already the member's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class GroupCloseUp:
 
 
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
-    """Return the event of the rebalance's last generation; None if it has none."""
+    """Return the event of the rebalance's last generation; None if there is no such event."""
     return _last_generation(detail.events if detail else ())
 
 
@@ -108,9 +108,9 @@ def headline(close_up: GroupCloseUp) -> str:
 
 
 def awaited_text(close_up: GroupCloseUp) -> str:
-    """Return the member that the rebalances of the last hour waited for longest, and how long; empty if for none.
+    """Return the member that the last hour's rebalances waited for longest, and how long; empty without waits.
 
-    The last rebalance alone would not show it: a member that was removed because it is slow rejoins at once.
+    The last rebalance alone would not show this member: a member that was removed because it is slow rejoins at once.
     """
     since_ms = close_up.detail.now_ms - HOUR_MS
     waits = [
@@ -129,13 +129,13 @@ def awaited_text(close_up: GroupCloseUp) -> str:
 
 
 def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
-    """Rows under `REBALANCE_HEADINGS`, newest first."""
+    """Return the rows under `REBALANCE_HEADINGS`, newest first."""
     names = names_by_id(close_up)
     return [_rebalance_row(rebalance, close_up.detail.now_ms, names) for rebalance in close_up.rebalances]
 
 
 def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows of the members, the most loaded first; one that computed the assignment is marked."""
+    """Return headings and rows of the members, the most loaded first; a leader that assigned is marked."""
     members = close_up.detail.members
     names = member_names(members)
     ordered = sorted(members, key=lambda member: (-(member.partitions or 0), names[identity(member)]))
@@ -159,7 +159,7 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
 
 
 def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
-    """Rows under `MOVE_HEADINGS`: moves of the last rebalance; none if nothing moved or the state before is unknown."""
+    """Return the last rebalance's moves under `MOVE_HEADINGS`; empty if none, or if the state before is unknown."""
     last, before = closing_event(close_up.last), _event_before(close_up)
     if last is None or before is None:
         return []
@@ -176,7 +176,7 @@ def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
 
 
 def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
-    """Title of the table of moves, or why there is none. ``rows``: those of `move_rows`."""
+    """Return the title of the table of moves, or why there is no table. ``rows``: those of `move_rows`."""
     last = closing_event(close_up.last)
     if last is None:
         return "moves: no rebalance has settled since the agent started"
@@ -187,7 +187,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _occupant_text(member: GroupMember) -> str:
-    """Return ``orders-7, 10.0.0.9, 12:03:07 UTC``; a dash if unknown, or if the coordinator names the right one."""
+    """Return ``orders-7, 10.0.0.9, 12:03:07 UTC`` for the consumer in the seat; a dash if no seat was handed over."""
     occupant = member.occupant
     if occupant is None:
         return UNKNOWN
@@ -207,7 +207,7 @@ def _event_before(close_up: GroupCloseUp) -> GenerationEvent | None:
 
 
 def _earlier_event(close_up: GroupCloseUp) -> GenerationEvent | None:
-    """The event of the rebalance before the last one, else that of a generation from before the agent's start."""
+    """Return the event of the rebalance before the last, else that of a generation from before the agent's start."""
     return closing_event(close_up.before) or _last_generation(close_up.last.before if close_up.last else ())
 
 
@@ -216,7 +216,7 @@ def _last_generation(events: Sequence[Event]) -> GenerationEvent | None:
 
 
 def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
-    """Member id -> name, for the members of now and of the last two rebalances."""
+    """Return member id -> name, for the current members and the members of the last two rebalances."""
     names: dict[str, str] = {}
     for event in (_earlier_event(close_up), closing_event(close_up.last)):
         if event:

@@ -1,4 +1,4 @@
-"""Rates the stall of a group as a whole by the limits of its alerts, and describes it in one sentence. Pure."""
+"""Rates the stall of a group as a whole against the limits of its alerts, and describes it in one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["group_stall_text", "long_stall_text", "stall_limit"]
 def stall_limit(group: GroupSummary, now_ms: int) -> Limit | None:
     """Return the highest limit that the group's running stall has reached as of ``now_ms`` (epoch ms), if any.
 
-    It is reached when the alert's counter begins to increase; the limits are the group's own (``stall_limits``).
+    A limit is reached when the alert's counter begins to increase; the limits are the group's own (``stall_limits``).
     """
     if group.stalled is None:
         return None
@@ -24,12 +24,12 @@ def stall_limit(group: GroupSummary, now_ms: int) -> Limit | None:
 
 
 def group_stall_text(group: GroupSummary, now_ms: int) -> str:
-    """``stalled as a whole for 41.0 s``; empty if the group is not."""
+    """Return ``stalled as a whole for 41.0 s``; an empty string if the group is not stalled."""
     return f"stalled as a whole for {duration(_seconds(group.stalled.since_ms, now_ms))}" if group.stalled else ""
 
 
 def long_stall_text(group: GroupSummary, now_ms: int) -> str:
-    """``stalled as a whole for more than 30 s``, the limit that it has reached; empty before it has reached one.
+    """Return ``stalled as a whole for more than 30 s``, with the highest limit reached; empty before the first limit.
 
     This is for pages, which would change with every refresh if they showed the number of seconds.
     """
@@ -41,5 +41,5 @@ def long_stall_text(group: GroupSummary, now_ms: int) -> str:
 
 
 def _seconds(since_ms: int, now_ms: int) -> float:
-    """Return the length of a stall (seconds), as the counters have it."""
+    """Return the length of a stall in seconds, as in the counters."""
     return max(0, now_ms - COUNTED_LATE_MS - since_ms) / 1000

@@ -1,4 +1,4 @@
-"""The table of groups as plain values, for the live table and for plain text. Pure."""
+"""Computes the table of groups as plain values, for the live table and for plain text. Pure."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ COLUMNS = (
 """Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
-"""Maximum groups without members that get a line above the table; the table itself has all of them, as its first
-rows. As many groups with gaps in their assignment get one."""
+"""Maximum groups without members that get a line above the table; the table itself has all of them, as its first rows.
+The same limit applies to lines about groups with gaps in their assignment."""
 
 _STATE = 1
 """Index of the column of states."""
@@ -69,22 +69,22 @@ STATE_COLOURS: Mapping[GroupState, str] = {
     GroupState.NOT_READY: "purple",
     GroupState.EMPTY: "yellow",
 }
-"""Colours of states here and on the boards, by Grafana's names; those of settled states are also terminal colours.
+"""Colours of states here and on the boards, with Grafana's names; those of settled states are also terminal colours.
 
 Red and orange: members wait. Yellow: no member consumes, which is a warning for a group that had members.
 """
 
 _STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
-"""Rows of other states have the style of a running rebalance."""
+"""Style of a settled state. Rows of other states have the style of a running rebalance."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
-    ``empty``: a sentence about a group that recently lost all its members; otherwise empty. ``gaps``: one about
-    partitions without an owner and about broken co-partitioning; otherwise empty. ``stall``: the highest
-    limit that a stall of the group as a whole has reached. ``storm``: whether it rebalances repeatedly.
+    ``empty``: a sentence about a group that recently lost all its members; otherwise empty. ``gaps``: a sentence about
+    partitions without an owner and broken co-partitioning; otherwise empty. ``stall``: the highest limit that a stall
+    of the group as a whole has reached. ``storm``: whether the group rebalances repeatedly.
     """
 
     group: str
@@ -97,7 +97,7 @@ class WatchRow:
 
     @property
     def styles(self) -> tuple[str, ...]:
-        """The style of each cell on a terminal, as `rich` names it."""
+        """Return the style of each cell on a terminal, with the names of `rich`."""
         if self.empty or self.stall is Limit.CRITICAL:
             return ("bold red",) * len(self.cells)
         if self.running or self.storm:
@@ -108,8 +108,8 @@ class WatchRow:
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
     """Return rows ordered by ``sort`` (an order of the API, reversed by a leading ``-``).
 
-    First come groups that recently lost all their members, then rebalancing groups whose stall as a whole has reached
-    the critical limit, then those past the warning limit, then storms, then other rebalancing groups.
+    First come groups that recently lost all their members. Then come groups whose stall as a whole has reached the
+    critical limit, then those past the warning limit, then storms, then other rebalancing groups.
     """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
 
@@ -121,7 +121,7 @@ def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
 
 
 def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
-    """Return rows whose group name contains ``text``, or matches it as a shell pattern; case is ignored."""
+    """Return rows whose group name contains ``text`` or matches the shell pattern ``text``; case is ignored."""
     if not text:
         return list(rows)
     pattern = text if re.search(r"[*?\[]", text) else f"*{text}*"
@@ -130,25 +130,25 @@ def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
 
 
 def groups_text(rows: Sequence[WatchRow]) -> str:
-    """The rows as aligned text, with headings; above it the lines of `urgent_lines`."""
+    """Return the rows as aligned text with headings, below the lines of `urgent_lines`."""
     right = {index for index, column in enumerate(COLUMNS) if column.right}
     table = table_text([column.title.upper() for column in COLUMNS], [row.cells for row in rows], right)
     return "\n".join([*urgent_lines(rows), table])
 
 
 def urgent_lines(rows: Sequence[WatchRow]) -> list[str]:
-    """Return lines about groups that lost all their members lately, and about gaps in the assignments of others."""
+    """Return lines about groups that recently lost all their members, and about gaps in other groups' assignments."""
     gaps = [f"{row.cells[0]}: {row.gaps}" for row in rows if row.gaps]
     return [*empty_lines(rows), *_first(gaps, "with such assignments")]
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
-    """Return a line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
+    """Return a line for each of the first `EMPTY_LINES_MAX` groups that recently lost all their members."""
     return _first([f"{row.cells[0]}: {row.empty}" for row in rows if row.empty], "are Empty")
 
 
 def _first(lines: list[str], what: str) -> list[str]:
-    """Return the first `EMPTY_LINES_MAX` lines, and how many more groups there are."""
+    """Return the first `EMPTY_LINES_MAX` lines, and a line with the number of further groups."""
     left_out = len(lines) - EMPTY_LINES_MAX
     return [*lines[:EMPTY_LINES_MAX], *([f"and {left_out} more groups {what}"] if left_out > 0 else [])]
 

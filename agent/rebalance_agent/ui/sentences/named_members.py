@@ -1,4 +1,4 @@
-"""Names of members, and the partitions that moved between them, safe to print on a terminal. Pure."""
+"""Returns members' names, safe to print on a terminal, and the partitions that moved between members. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 ID_TAIL = 6
-"""Number of last characters of a member id that distinguish members of equal name: ids end with a random UUID."""
+"""Number of last characters of a member id that distinguish members with equal names: ids end with a random UUID."""
 
 
 class NamedMember(HasIds, Protocol):
@@ -32,18 +32,18 @@ class NamedMember(HasIds, Protocol):
 
     @property
     def where(self) -> Workload | None:
-        """The workload in which it runs, if its sidecar reported it."""
+        """The workload in which the member runs, if its sidecar reported the workload."""
         ...
 
     @property
     def occupant(self) -> SeatOccupant | None:
-        """The consumer in its seat, if a gateway handed over the seat."""
+        """The consumer in the member's seat, if a gateway handed over the seat."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionMove:
-    """Partitions of one topic that moved between two members (by identity); None: they had, or have, no owner."""
+    """Partitions of one topic that moved between two members (identities); None: they had, or have, no owner."""
 
     topic: str
     partitions: tuple[int, ...]
@@ -52,14 +52,14 @@ class PartitionMove:
 
 
 def partitions_text(partitions: ReportedPartitions) -> str:
-    """``orders 0-4,7; payments 1``."""
+    """Return ``orders 0-4,7; payments 1``."""
     return "; ".join(f"{printable(topic)} {ranges_text(numbers)}" for topic, numbers in sorted(partitions.items()))
 
 
 def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
-    """Return identity -> the member's display name, see `member_name`; its member id if it has no other name.
+    """Return identity -> the member's display name (see `member_name`), or its member id if it has no other name.
 
-    Members of equal name get the end of their member id in brackets.
+    Members with equal names get the end of their member id in brackets.
     """
     by_identity = {identity(member): member for member in members}
     names = {name: _name(member) for name, member in by_identity.items()}
@@ -71,7 +71,7 @@ def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
 
 
 def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[PartitionMove, ...]:
-    """Return partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
+    """Return the partitions that changed owner, grouped by topic, giver and taker."""
     had, has = _owners(before), _owners(after)
     ways: dict[tuple[str, str | None, str | None], set[int]] = {}
     for partition in had.keys() | has.keys():

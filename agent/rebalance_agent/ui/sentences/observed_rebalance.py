@@ -1,4 +1,4 @@
-"""A completed rebalance with the state before it, its members' reports and their names. Pure."""
+"""A completed rebalance with the previous state, its members' reports and its members' names. Pure."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["ObservedRebalance"]
 class ObservedRebalance:
     """One completed rebalance.
 
-    ``generations``: in order; the last one completed it. ``before``: the generation before it, None if that was not
-    observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> display name of all
-    members before, during and after. ``aborted``: numbers of aborted generations.
+    ``generations``: in order; the last generation completed the rebalance. ``before``: the previous generation, None if
+    it was not observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> display name
+    of all members before, during and after the rebalance. ``aborted``: numbers of aborted generations.
     """
 
     generations: tuple[GenerationEvent, ...]
@@ -42,17 +42,17 @@ class ObservedRebalance:
 
     @cached_property
     def changes(self) -> MemberChanges[MemberSnapshot]:
-        """Members that joined, left or stayed, from the generation before to the last one."""
+        """The members that joined, left or stayed between the previous generation and the last one."""
         return member_changes(self.before.members if self.before else (), self.closing.members)
 
     @property
     def joined(self) -> Sequence[MemberSnapshot]:
-        """Members of the last generation that were not in the one before."""
+        """The members of the last generation that were not in the previous generation."""
         return self.changes.joined
 
     @property
     def gone(self) -> Sequence[MemberSnapshot]:
-        """Members of the generation before that are not in the last one."""
+        """The members of the previous generation that are not in the last one."""
         return self.changes.gone
 
     @property
@@ -62,12 +62,12 @@ class ObservedRebalance:
         return not followups and (first.join_seconds or 0) - slowest_seconds > REJOIN_SLACK_MS / 1000
 
     def name(self, member: MemberSnapshot) -> str:
-        """Return the member's name for people."""
+        """Return the member's display name."""
         return self.names[identity(member)]
 
     @property
     def bounds_from(self) -> str:
-        """What the bounds of its stall are based on."""
+        """The sources of the bounds of the rebalance's stall."""
         measured = sum(report.callback_seconds is not None for report in self.reports)
         callbacks = f", and from {plural(measured, 'callback')} that clients measured" if measured else ""
         return f"the coordinator's records and commits{callbacks}"

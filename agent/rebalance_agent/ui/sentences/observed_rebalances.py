@@ -1,4 +1,4 @@
-"""The last rebalances of a group, from the answers of an agent. Pure."""
+"""Reads the last rebalances of a group from an agent's answers. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABORTED_MAX = 1_000
 
 
 def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ObservedRebalance]:
-    """Return the ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
+    """Return the ``last`` completed rebalances in ``details`` (newest first), oldest first."""
     completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
     aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
     result = []

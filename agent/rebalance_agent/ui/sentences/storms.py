@@ -1,6 +1,6 @@
-"""Storms: more rebalances of a group in a quarter of an hour than a rolling restart explains. Pure.
+"""Detects storms: more rebalances of a group in a quarter of an hour than a rolling restart explains. Pure.
 
-The numbers are those of the alert on storms (``alerts/values.yaml``), which a successful deploy inhibits.
+The thresholds are those of the alert on storms (``alerts/values.yaml``), which a successful deployment inhibits.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ STORM_MIN = 6
 
 
 def is_return(trigger: Trigger | None) -> bool:
-    """Whether a rebalance was only the return of a static member, which does not affect other members."""
+    """Return whether a rebalance was only the return of a static member, which does not affect other members."""
     return trigger is Trigger.MEMBER_REPLACED
 
 
 def is_storm(group: GroupSummary, rebalances: int) -> bool:
-    """Whether this number of ``rebalances`` of the group in the last `STORM_SECONDS` is a storm."""
+    """Return whether this number of ``rebalances`` of the group in the last `STORM_SECONDS` is a storm."""
     return rebalances > max(STORM_PER_MEMBER * group.members, STORM_MIN) and not group.rollout_in_progress
 
 
 def rebalances_lately(group: GroupSummary, now_ms: int) -> int:
-    """Return how many rebalances completed in the last `STORM_SECONDS` before ``now_ms`` (epoch ms)."""
+    """Return the number of rebalances that completed in the `STORM_SECONDS` before ``now_ms`` (epoch ms)."""
     return sum(at_ms >= now_ms - STORM_SECONDS * 1000 for at_ms in group.recent_ms)

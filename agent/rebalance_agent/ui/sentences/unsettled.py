@@ -1,4 +1,4 @@
-"""Sentences on rebalances that cannot be explained yet: one that has not settled, and one that is running. Pure."""
+"""Writes sentences on rebalances that cannot be explained yet: an unsettled one, and a running one. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED_MAX = 3
 
 
 def unsettled_text(group: GroupSummary) -> str:
-    """Return a sentence on the group's last completed rebalance if that has not settled; otherwise an empty string."""
+    """Return a sentence on the group's last completed rebalance if it has not settled; otherwise an empty string."""
     if group.unsettled_ms is None:
         return ""
     return (
@@ -28,7 +28,7 @@ def unsettled_text(group: GroupSummary) -> str:
 
 
 def running_text(group: GroupSummary, now_ms: int) -> str:
-    """Return a sentence on the rebalance that is running as of ``now_ms`` (epoch ms); empty if there is none."""
+    """Return a sentence on the rebalance that is running at ``now_ms`` (epoch ms); empty if no rebalance is running."""
     if group.running is None:
         return ""
     seconds = max(0, now_ms - group.running.started_ms) / 1000
@@ -40,7 +40,7 @@ def running_text(group: GroupSummary, now_ms: int) -> str:
 def pending_text(group: GroupSummary) -> str:
     """Return what the running rebalance waits for: ``waiting for orders-2 to revoke 3 partitions``; empty if unknown.
 
-    Only coordinators that assign (KIP-848) record which members have not reached the new assignment.
+    Only coordinators that assign (KIP-848) record the members that have not reached the new assignment.
     """
     if group.running is None:
         return ""
@@ -58,7 +58,7 @@ def pending_text(group: GroupSummary) -> str:
 
 
 def _names(pending: Pending) -> list[str]:
-    """Return the first members' names, with the end of the member id for equal ones, and what each has to revoke."""
+    """Return the first members' names (equal names with the end of the member id), and what each has to revoke."""
     members = pending.named[:NAMED_MAX]
     times = Counter(map(_name, members))
     return [

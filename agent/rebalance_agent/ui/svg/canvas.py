@@ -1,4 +1,4 @@
-"""SVG marks, scales and axes for charts: turns numbers into escaped SVG.
+"""Draws marks, scales and axes of charts: converts numbers to escaped SVG.
 
 A mark with a ``tip`` shows this text when the pointer is over it or the arrow keys reach it (``tips.js``).
 """
@@ -14,7 +14,7 @@ from rebalance_agent.ui.words import escaped
 __all__ = ["MARGIN_LEFT", "Canvas", "Scale", "nice_ticks"]
 
 MARGIN_LEFT = 62.0
-"""Width in SVG units of the labels left of a vertical axis."""
+"""Width, in SVG units, of the labels to the left of a vertical axis."""
 
 _STEPS = (1, 2, 2.5, 5, 10)
 _TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)
@@ -30,7 +30,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The coordinate of ``value``."""
+        """Return the coordinate of ``value``."""
         span = self.value_max - self.value_min or 1.0
         fraction = min(max((value - self.value_min) / span, 0.0), 1.0)
         return self.start + fraction * (self.end - self.start)
@@ -92,14 +92,14 @@ class Canvas:
         self.parts.append(f'<text x="{_n(x)}" y="{_n(y)}"{look}{where}>{escaped(shown)}</text>')
 
     def y_axis(self, scale: Scale, ticks: Sequence[float], label: Callable[[float], str], right: float) -> None:
-        """Add a horizontal line for each tick, with its label at the left."""
+        """Add a horizontal line for each tick, with the tick's label at the left."""
         for tick in ticks:
             y = scale(tick)
             self.line(MARGIN_LEFT, y, right, y, "zero" if not tick else "grid")
             self.text(MARGIN_LEFT - 7, y + 4, label(tick), "tick", anchor="end")
 
     def x_labels(self, labels: Iterable[tuple[float, str]], y: float) -> None:
-        """Add labels (x, text) at ``y``, centred; labels that would overlap the one before are left out."""
+        """Add centred labels (x, text) at ``y``; a label that would overlap the previous label is left out."""
         free_from = -math.inf
         for x, text in labels:
             half = len(text) * 3.4 + 5
@@ -121,5 +121,5 @@ def _tip(text: str) -> str:
 
 
 def _n(value: float) -> str:
-    """Return a coordinate to a tenth of a unit: finer than any screen, and short."""
+    """Return a coordinate to a tenth of a unit, which is finer than any screen, and short."""
     return f"{value:.1f}".removesuffix(".0")

@@ -1,4 +1,4 @@
-"""HTML pieces: names and CSS classes of triggers, key figures, legends, figures with a data table, tables."""
+"""Writes HTML pieces: names and CSS classes of triggers, key figures, legends, figures with data tables, tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rebalance_agent.ui.words import escaped
 __all__ = ["TABLE_ROWS_MAX", "figure", "key_figures", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
-"""Maximum rows of a figure's data table, which is for reading; all rows are in the pipeline's tables."""
+"""Maximum rows of a figure's data table, which users read; all rows are in the pipeline's tables."""
 
 _NAMES = {
     Trigger.GROUP_STARTED: "group started",
@@ -30,12 +30,12 @@ _NAMES = {
 
 
 def trigger_name(trigger: str) -> str:
-    """Return a trigger in words; for an unknown one (of a newer release), its own name."""
+    """Return a trigger in words; an unknown trigger (from a newer release) is returned unchanged."""
     return _NAMES[Trigger(trigger)] if trigger in _NAMES else trigger
 
 
 def trigger_class(trigger: str) -> str:
-    """Return the CSS class with a trigger's colour."""
+    """Return the CSS class that has a trigger's colour."""
     shown = Trigger(trigger) if trigger in _NAMES else Trigger.UNKNOWN
     return f"t-{shown.value.replace('_', '-')}"
 
@@ -51,7 +51,7 @@ def legend(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def key_figures(figures: Iterable[tuple[str, str, str]]) -> str:
-    """Tiles with the most important numbers of a page; ``figures``: label, value, and a note."""
+    """Return tiles with a page's most important numbers; ``figures``: label, value and note."""
     items = "".join(
         f"<div><dt>{escaped(label)}</dt><dd>{escaped(value)}</dd><dd>{escaped(note)}</dd></div>"
         for label, value, note in figures
@@ -68,7 +68,7 @@ def figure(
     data: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
     wide: bool = False,
 ) -> str:
-    """A figure: title, what the picture ``says``, picture, HTML ``below``, and ``data`` (headings, rows) to unfold."""
+    """Return a figure: title, the text ``says``, picture, HTML ``below``, and ``data`` (headings, rows) to unfold."""
     description = f"<p>{escaped(says)}</p>" if says else ""
     rows = ""
     if data and data[1]:
@@ -88,7 +88,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def table_parts(headings: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
-    """Head and body of a table; ``rows``: HTML of cells, of which the first is the row's heading."""
+    """Return head and body of a table; ``rows``: HTML of cells; the first cell of a row is the row's heading."""
     head = "".join(f'<th scope="col">{escaped(heading)}</th>' for heading in headings)
     body = "".join(
         f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
