@@ -57,13 +57,13 @@ EVENTS = Table(
         ((_LONG, "generation"), (_TEXT, "source topic"), (_INT, "partition"), (_LONG, "offset")),
     ),
     keys=("event_id",),
-    rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
+    rank=("origin <> 'backfill'", "revision"),  # the log contains fewer facts than an observer saw live
     partitioned_by=("day",),
     keeps_changes=True,
 )
 """Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 
-``topic``, ``partition`` and ``offset`` are where it was read; they are null for files. ``day`` is that of
+``topic``, ``partition`` and ``offset`` show where the event was read; they are null for files. ``day`` is the day of
 ``timestamp``.
 """
 
@@ -78,7 +78,7 @@ EVENTS_REJECTED = Table(
 )
 """Records that this release cannot read as events: the raw bytes and the reason.
 
-``rejected_id`` is a digest of location and value. A value that is too long is cut to its beginning, as the reason says.
+``rejected_id`` is a digest of location and value. Only the beginning of a too long value is kept, as the reason states.
 """
 
 GENERATIONS = Table(
@@ -120,10 +120,10 @@ GENERATIONS = Table(
     keys=("event_id",),
     partitioned_by=("day",),
 )
-"""One row for each generation or epoch, with the parts of its event joined; ``event_id`` is that of the first part.
+"""One row for each generation or epoch, with the parts of its event joined; ``event_id`` is the id of the first part.
 
-``body`` is the JSON of the whole event, which `model.event_json` reads. ``rollout`` is the event id of its deploy.
-``day`` is that of the event.
+``body`` is the JSON of the whole event, which `model.event_json` reads. ``rollout`` is the event id of the
+generation's deploy. ``day`` is the day of the event.
 """
 
 MEMBERS = Table(
@@ -147,7 +147,7 @@ MEMBERS = Table(
     keys=("event_id", "member_id"),
     partitioned_by=("day",),
 )
-"""One row for each member of a generation, with the number of ``partitions`` assigned to it and ``owned`` before.
+"""One row for each member of a generation, with the number of ``partitions`` that it gets and that it ``owned``.
 
 ``owned`` is counted from the member's own subscription.
 """
@@ -193,7 +193,7 @@ BASELINES = Table(
 )
 """A group's normal stalls at an hour of the week; 0 is Monday, 00:00 to 01:00 UTC.
 
-``scope``: which rebalances are included: those of that hour of the week, of that hour on all days, or of all hours
+``scope``: whether the rebalances of that hour of the week, of that hour on all days, or of all hours are included
 (`model.baseline.BaselineScope`). A percentile with too few ``samples`` is null.
 """
 
@@ -213,10 +213,10 @@ WHATIF = Table(
     ),
     keys=("cluster_id", "group", "strategy"),
 )
-"""A group's history replayed with a strategy, and the recorded figures. ``refused``: why it could not be replayed.
+"""A group's history replayed with a strategy, and the recorded figures. ``refused``: why a replay was impossible.
 
-A model predicts the stalls of strategies. ``modelled_stalled_partition_seconds`` is its prediction for the recorded
-history; the difference to the recorded value shows how accurate the model is.
+A model predicts the stalls of strategies. ``modelled_stalled_partition_seconds`` is the prediction for the recorded
+history; the difference from the recorded value shows how accurate the model is.
 """
 
 FIDELITY = Table(
@@ -230,9 +230,9 @@ FIDELITY = Table(
     ),
     keys=("cluster_id", "group", "assignor", "implementation"),
 )
-"""How many recorded assignments a replay, one step at a time, reproduces; ``difference``: the first that it does not.
+"""How many recorded assignments a replay, one step at a time, reproduces. ``difference``: the first that differs.
 
-``agreeing``: how many of the ``not_comparable`` ones (see ``reason``) are the same nevertheless.
+``agreeing``: how many of the ``not_comparable`` assignments (see ``reason``) are the same nevertheless.
 """
 
 RECOMMENDATIONS = Table(
