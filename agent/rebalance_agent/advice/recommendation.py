@@ -31,7 +31,9 @@ class Recommendation:
     """A recommendation for one group. ``strategy``: None if no better strategy is known.
 
     ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances. ``slow_member``: the
-    name of a member that should stop sooner. ``clustered``: most topics are entirely on one host.
+    name of a member that should stop sooner. ``clustered``: most topics are entirely on one host. ``strategy_share``,
+    ``static_share``: the share of the group's predicted stall that the strategy saves, and that static members save of
+    the rest; None if not recommended, or without known stalls. A strategy with less skew may cost stall (below 0).
     """
 
     cluster_id: str
@@ -44,6 +46,8 @@ class Recommendation:
     sentence: str
     slow_member: str | None = None
     clustered: bool = False
+    strategy_share: float | None = None
+    static_share: float | None = None
 
     @property
     def advises(self) -> bool:
@@ -61,10 +65,10 @@ def recommend(what_if: WhatIf) -> Recommendation:
     preferred = _best(own, candidates)
     better = best is not own
     static = _static_saves(best.figures) and can_be_static(what_if.clients)
-    saved = own.figures.stalled_partition_seconds - best.figures.stalled_partition_seconds
+    by_strategy = own.figures.stalled_partition_seconds - best.figures.stalled_partition_seconds
+    by_static = best.figures.avoided_partition_seconds - best.figures.waited_partition_seconds
+    saved = by_strategy + (by_static if static else 0.0)
     saved_moves = own.figures.moved - best.figures.moved
-    if static:
-        saved += best.figures.avoided_partition_seconds - best.figures.waited_partition_seconds
     slow = what_if.slow if what_if.slow and what_if.slow.partition_seconds >= WORTH_PARTITION_SECONDS else None
     rejected = preferred if _clusters_more(preferred, what_if) else None
     choice = Choice(own, best if better else None, slow, static=static, rejected=rejected)
@@ -79,7 +83,14 @@ def recommend(what_if: WhatIf) -> Recommendation:
         sentence=sentence(what_if, choice),
         slow_member=slow.name if slow else None,
         clustered=is_clustered(what_if),
+        strategy_share=_share(own.figures, by_strategy) if better else None,
+        static_share=_share(best.figures, by_static) if static else None,
     )
+
+
+def _share(figures: Figures, saved: float) -> float | None:
+    """Return the saved share of the predicted stall; None without stall."""
+    return saved / figures.stalled_partition_seconds if figures.stalled_partition_seconds > 0 else None
 
 
 def keeps_purpose(name: str, own_name: str | None) -> bool:

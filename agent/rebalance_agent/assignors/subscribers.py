@@ -1,4 +1,4 @@
-"""The subscribers of each topic. Members with equal subscriptions are handled together."""
+"""Finds the subscribers of each topic. Members with equal subscriptions are handled together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _V = TypeVar("_V", bound=Hashable)
 
 
 def indexes_by_value(values: Iterable[_V]) -> dict[_V, list[int]]:
-    """Return value -> the indexes at which it occurs, ascending; values in order of their first index."""
+    """Return value -> the indexes at which the value occurs, ascending; values are in order of first occurrence."""
     indexes: dict[_V, list[int]] = {}
     for index, value in enumerate(values):
         indexes.setdefault(value, []).append(index)
@@ -22,7 +22,7 @@ def indexes_by_value(values: Iterable[_V]) -> dict[_V, list[int]]:
 
 
 def subscribers_by_topic(members: Sequence[MemberSubscription]) -> dict[str, tuple[int, ...]]:
-    """Return topic -> indexes of its subscribers, ascending. Topics with the same subscribers share one tuple."""
+    """Return topic -> indexes of the topic's subscribers, ascending. Topics with equal subscribers share one tuple."""
     kinds = indexes_by_value(tuple(member.topics) for member in members)
     kinds_of_topic: defaultdict[str, list[int]] = defaultdict(list)
     for kind, topics in enumerate(kinds):

@@ -1,4 +1,4 @@
-"""The client library behind a connection, as the client names it in its ApiVersions request (KIP-511)."""
+"""Reads the name and version of a client library from the client's ApiVersions request (KIP-511)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rebalance_agent.metrics.short_names import short_name
 __all__ = ["ClientSoftware", "read_software"]
 
 _NAMED_SINCE = 3
-"""The first version of ApiVersions with the client's name. Newer versions have it at the same position."""
+"""The first version of ApiVersions with the library's name. Newer versions have the name at the same position."""
 
 _MORE_BYTES = 0x80
-"""The bit of a length that is set if a second byte follows: the text has 127 bytes or more, which no client sends."""
+"""This bit of a length is set if a second byte follows: then the text has 127 bytes or more; no client sends this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ClientSoftware:
 
 
 def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
-    """Return the client library that an ApiVersions request names, also for versions unknown to the gateway."""
+    """Return the client library that an ApiVersions request names, even if the gateway does not know the version."""
     if head.api_version < _NAMED_SINCE:
         return ClientSoftware()
     name, at = _text(frame, client_id_end(frame) + 1)  # this header has no tagged fields
@@ -34,7 +34,7 @@ def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
 
 
 def _text(frame: bytes, at: int) -> tuple[str, int]:
-    """Return the compact string at a position, and the position after it; an unreadable string is returned empty."""
+    """Return the compact string at a position (empty if it cannot be read), and the position after the string."""
     length = frame[at] if at < len(frame) else 0
     end = at + max(1, length)
     if length >= _MORE_BYTES or end > len(frame):

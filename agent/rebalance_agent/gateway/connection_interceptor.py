@@ -1,4 +1,4 @@
-"""Intercepts the frames of one connection: rewrites addresses and API versions, and passes groups' frames on."""
+"""Intercepts the frames of one connection: rewrites addresses and API versions, and calls the groups' handlers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["ConnectionInterceptor"]
 class ConnectionInterceptor:
     """Decides which frames of one connection are read, and may change them.
 
-    It uses ``groups`` for frames of groups, ``nodes`` for the addresses of brokers, and ``telemetry`` for what clients
-    push to the gateway.
+    ``groups`` handles the frames of groups, ``nodes`` provides addresses for brokers, and ``telemetry`` handles the
+    metrics that clients push.
     """
 
     nodes: Nodes
@@ -29,22 +29,22 @@ class ConnectionInterceptor:
     telemetry: TelemetryFrames
 
     def reads_request(self, head: RequestHead) -> bool:
-        """Whether to pass a request to `request`: ApiVersions, and requests of groups or telemetry that are handled."""
+        """Whether to pass a request to `request`: ApiVersions, and requests that groups or telemetry handle."""
         return head.api_key == API_VERSIONS or self.groups.wants(head) or self.telemetry.answers(head)
 
     def observes(self, head: RequestHead) -> bool:
-        """Whether a request is read but never changed, so that a large one may pass unread."""
+        """Whether a request is read but never changed, so that a large request may pass unread."""
         return self.groups.wants(head) and self.groups.observes(head)
 
     def reads_answer(self, head: RequestHead) -> bool:
-        """Whether to pass the response of a request to `response`; called after `request`.
+        """Whether to pass the response to a request to `response`; to be called after `request`.
 
-        These are responses with addresses or API versions, and those that ``groups`` wants.
+        True for responses with addresses or API versions, and for responses that ``groups`` reads.
         """
         return head.api_key == API_VERSIONS or names_addresses(head) or self.groups.wants_answer(head)
 
     def connected(self, connection: ClientConnection) -> None:
-        """Take the ``connection``; called before any other method."""
+        """Store the ``connection``; to be called before any other method."""
         self.groups.connected(connection)
         self.telemetry.connected(connection.host)
 
@@ -61,12 +61,12 @@ class ConnectionInterceptor:
             return frame
         before = self.groups.member
         result = await self.groups.request(head, frame, ask)
-        if self.groups.member and self.groups.member is not before:  # not again for each Fetch and commit
+        if self.groups.member and self.groups.member is not before:  # not for each further Fetch and commit
             self.telemetry.joined(*self.groups.member)
         return result
 
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """Return the frame to send to the client. There is no ``ask``: its response would come only after this one.
+        """Return the frame to send to the client. There is no ``ask``: the answer would come only after this response.
 
         Raises DecodeError if ``frame`` cannot be read, RefusedError if the connection cannot continue.
         """

@@ -1,4 +1,4 @@
-"""Tracks whether a consumer has its assignment, from the frames of the consumer's connection."""
+"""Detects from the frames of a consumer's connection whether the consumer has its assignment."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rebalance_agent.model.member_changes import consumer_name
 __all__ = ["HELD_SECONDS", "ConnectionReadiness"]
 
 HELD_SECONDS = ANSWER_SECONDS + 0.5
-"""Seconds after which a JoinGroup that the gateway keeps is known to be held for a seat or a joint admission: until
-then it may only wait for a description of the group."""
+"""Seconds after which a JoinGroup that the gateway keeps back counts as held for a seat or a joint admission: before
+that, it may only wait for a description of the group."""
 
 _JOIN, _SYNC, _HEARTBEAT = JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY
 _APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEAT_KEY})
@@ -38,7 +38,7 @@ class ConnectionReadiness:
         self._name = ""
 
     def request(self, api_key: int, message: Any, frame: bytes) -> bool:  # noqa: ANN401 - of several protocols
-        """Record a request as it arrived, with its decoded form; return whether its response is to be read."""
+        """Record a request, with its frame as received and its decoded form; return whether to read its response."""
         if self._readiness.latched or api_key not in _APIS:
             return False
         epoch = message["member_epoch"] if api_key == HEARTBEAT_KEY else 0
@@ -54,7 +54,7 @@ class ConnectionReadiness:
         return True
 
     def response(self, api_key: int, message: Any) -> None:  # noqa: ANN401
-        """Record the response to such a request, as the client gets it."""
+        """Record the response that the client gets to a request for which `request` returned True."""
         if self._readiness.latched or api_key not in _APIS:
             return
         if api_key == HEARTBEAT_KEY:

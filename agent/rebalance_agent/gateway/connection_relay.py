@@ -1,4 +1,4 @@
-"""Joins a client's connection to a broker's: forwards requests and responses, and matches them by their order."""
+"""Forwards requests and responses between a client's and a broker's connection, and matches them by their order."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ __all__ = [
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
 """Largest request in bytes. Brokers accept 100 MiB by default (socket.request.max.bytes). The first bytes of TLS or
-HTTP, read as a length, are more than 350 MiB."""
+HTTP, if read as a length, mean more than 350 MiB."""
 
 READ_REQUEST_BYTES_MAX = 16 * 1024 * 1024
-"""Largest request (bytes) that is read: brokers store a group's subscriptions in one record, which is far smaller."""
+"""Largest request (bytes) that is read: far larger than the record in which brokers store a group's subscriptions."""
 
 OBSERVED_BYTES_MAX = 1024 * 1024
-"""Largest request (bytes) that is read but never changed; larger ones pass unread. Reading a Fetch or commit of this
-size makes all other connections wait for a third of a second."""
+"""Largest request (bytes) that is read although it is never changed; larger requests pass unread. Reading a Fetch or
+commit of this size makes all other connections wait for a third of a second."""
 
 READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
 """Largest response (bytes) that is read: a Metadata response for a million partitions has about 80 MiB."""
@@ -50,7 +50,7 @@ STUCK_CHECK_SECONDS = 5.0
 """Seconds between two checks for a disconnected client while the broker accepts none of its requests."""
 
 END_SECONDS_MAX = 60.0
-"""Longest time for which one direction continues after the other has ended: brokers and clients end both at once."""
+"""Longest time (seconds) for which one direction continues after the other ended: peers usually end both at once."""
 
 SASL_HANDSHAKE = 17
 """The API key of SaslHandshake."""
@@ -62,9 +62,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class ConnectionRelay:
-    """Forwards frames until both sides have ended. No bytes of this connection affect other connections.
+    """Forwards frames until both sides have ended. No input on these connections affects other connections.
 
-    It owns both connections, and closes them.
+    A relay owns both of its connections, and closes them.
     """
 
     client: PeerConnection
@@ -164,7 +164,7 @@ class ConnectionRelay:
             blocked = self._still_blocked(blocked)
 
     def _still_blocked(self, before: int) -> int:
-        """Detect a disconnected client while the broker accepts nothing: unread requests hide the end of its stream."""
+        """Detect a disconnected client while the broker accepts no data: unread requests hide the end of the stream."""
         now = self._up.blocked
         if now >= 0 and now == before and self.client.hung_up():
             raise RefusedError(CloseReason.STUCK, "the client disconnected, and the broker does not accept data")
@@ -191,7 +191,7 @@ class ConnectionRelay:
         self.broker.end()
 
     async def _next_request(self) -> int | None:
-        """Return the size of the next request; None at the end of the stream. A killed client breaks its connection."""
+        """Return the size of the next request; None at the end of the stream. A killed client causes an error."""
         try:
             return await self._up.next()
         except ConnectionError:
@@ -216,7 +216,7 @@ class ConnectionRelay:
         self.counts.read(head.api_key, self.clock.monotonic() - start)
 
     async def _answer(self, frame: bytes) -> None:
-        """Answer a request once all earlier requests are answered.
+        """Send the gateway's own answer to a request once all earlier requests are answered.
 
         If the client has disconnected, the next read ends the connection.
         """

@@ -59,11 +59,11 @@ def explain(
     admission_seconds: float = 0.0,
     similar: str = "",
 ) -> str:
-    """Return the text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
+    """Return the text for ``group``: its rule, the rule's effect, and obstacles in the group's current state (``now``).
 
-    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which one may match the group;
-    ``past``: the savings of this rule in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`.
-    ``similar``: for a group that does not exist, the end of a sentence that names a similar one.
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats; ``past``: what the matching rule
+    would have saved in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`. ``similar``: for a group
+    that does not exist, the end of a sentence that names a similar group.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
@@ -75,7 +75,7 @@ def explain(
 
 
 def past_text(past: PastSeats, source: str) -> str:
-    """Describe the rebalances that seats would have spared; ``source`` says where the recorded past comes from."""
+    """Describe the rebalances that seats would have spared; ``source`` names the source of the recorded past."""
     where = f"From {source.partition(chr(10))[0].rstrip('.')}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
@@ -97,7 +97,7 @@ def past_text(past: PastSeats, source: str) -> str:
 
 
 def _merged_text(past: PastAdmissions) -> str:
-    """Describe what joint admission would have merged, and the wait it costs; empty if no newcomer waited."""
+    """Describe the rebalances that joint admission would have merged, and the wait for it; empty without a wait."""
     if not past.waited_seconds:
         return ""
     merged = "none"
@@ -109,7 +109,7 @@ def _merged_text(past: PastAdmissions) -> str:
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
-    """Return why nothing would be rewritten for the group in its state ``now``, and the fix; empty if unknown."""
+    """Return why no frame of the group would be rewritten in its state ``now``, and the fix; empty if unknown."""
     if now.group_type is not GroupType.CLASSIC:
         return f"in a {now.group_type} group the coordinator assigns"
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:
@@ -202,7 +202,7 @@ def _seat_entries(
 
 
 def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
-    """Return how long the rule makes a newcomer wait and keeps a seat; in mode 'observe', how long it would."""
+    """Return how long newcomers wait and seats are kept with the rule, or in mode 'observe' would wait and be kept."""
     acts = rule.mode is SeatMode.ON
     waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
     kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
@@ -249,5 +249,5 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a name that a client or user chose, escaped for a terminal."""
+    """Return a name that a client or user chose, escaped for output on a terminal."""
     return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - one line

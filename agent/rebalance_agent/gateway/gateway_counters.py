@@ -1,4 +1,4 @@
-"""The gateway's metrics: the gateway's rows of the catalogue, with one method for each event. Thread-safe."""
+"""The gateway's metrics from the metrics catalogue, with one method for each event. Thread-safe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Direction:
     """The bytes and the latency of one direction, summed over all connections."""
 
     def __init__(self, instruments: Instruments, name: str) -> None:
-        """``name``: the label's value, one of `gateway_rows.DIRECTIONS`."""
+        """``name``: the value of the label, one of `gateway_rows.DIRECTIONS`."""
         self._bytes = instruments.counter(rows.GATEWAY_BYTES).labels(name)
         self._seconds = instruments.histogram(rows.GATEWAY_PASS_SECONDS).labels(name)
 
@@ -58,19 +58,19 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_REFUSED).labels(refusal).inc()
 
     def outcome(self, outcome: str) -> None:
-        """Count a group's frame by its outcome, one of the row's label values."""
+        """Count a group's frame by its outcome (one of the row's label values)."""
         self._instruments.counter(rows.GATEWAY_OUTCOMES).labels(outcome).inc()
 
     def pushed(self, outcome: str) -> None:
-        """Count a client's push of telemetry by its outcome, one of the row's label values."""
+        """Count a client's push of metrics by its outcome (one of the row's label values)."""
         self._instruments.counter(rows.GATEWAY_PUSHES).labels(outcome).inc()
 
     def passed(self, outcome: str, number: int = 1) -> None:
-        """Count pushes that the gateway had to pass on, by outcome (one of the row's label values). From any thread."""
+        """Count pushes to be forwarded, by outcome (one of the row's label values). May be called in any thread."""
         self._instruments.counter(rows.GATEWAY_PUSHES_PASSED).labels(outcome).inc(number)
 
     def push_ended(self, announced: bool) -> None:
-        """Count a client that pushed and has disconnected; ``announced``: its last push was marked as the last."""
+        """Count a client that no longer pushes; ``announced``: the client marked its last push as the last."""
         self._instruments.counter(rows.GATEWAY_PUSH_ENDS).labels(rows.PUSH_ENDS[not announced]).inc()
 
     def act(self, act: str, outcome: str, number: int = 1) -> None:
@@ -87,7 +87,7 @@ class GatewayCounters:
         counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
 
     def stall_spared(self, partition_seconds: float) -> None:
-        """Count partition-seconds of stall that seats spared after consumers were killed; a lower bound."""
+        """Count partition-seconds of stall that seats spared after consumers were killed (a lower bound)."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED_SECONDS).inc(partition_seconds)
 
     def waited(self, seconds: float, *, predicted: bool) -> None:
@@ -105,7 +105,7 @@ class GatewayCounters:
         self._instruments.gauge(rows.GATEWAY_SEATS_WRONG).set(wrong)
 
     def brokers(self, number: int, shut: int) -> None:
-        """Set how many brokers clients can reach through a port, and how many they cannot (``shut``)."""
+        """Set the ``number`` of brokers that clients can reach through a port, and of unreachable ones (``shut``)."""
         self._instruments.gauge(rows.GATEWAY_BROKERS).set(number)
         self._instruments.gauge(rows.GATEWAY_BROKERS_SHUT).set(shut)
 

@@ -1,4 +1,4 @@
-"""The gateway's server: a bootstrap port, a port for each broker, and a relay for each client's connection."""
+"""The gateway's server: a bootstrap port, a port for each broker, and a relay for each connection of a client."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from rebalance_agent.health import Health
 __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 
 CONNECTIONS_MAX = 1_000
-"""Maximum simultaneous client connections: a pod has a few dozen; each takes two file descriptors."""
+"""Maximum simultaneous client connections: a pod has a few dozen. Each connection takes two file descriptors."""
 
 ADDRESS_CONNECTIONS_MAX = CONNECTIONS_MAX // 2
 """Maximum connections from one address, so that the clients of one machine cannot use up all connections."""
@@ -66,11 +66,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ListenAddresses:
-    """The addresses on which the gateway listens, and those to which it connects.
+    """The addresses on which the gateway listens, and the addresses to which it connects.
 
-    ``advertised``: the gateway's host in responses to clients. ``port_base``: a broker's port is this plus its node id;
-    with 0, any free port. ``to_brokers``: TLS context, None for plaintext. ``from_clients``: function that returns the
-    TLS context for a client; None for plaintext.
+    ``advertised``: the gateway's host in responses to clients. ``port_base``: the port for a broker is this number plus
+    the broker's node id; 0: any free port. ``to_brokers``: TLS context; None for plaintext. ``from_clients``: function
+    that returns the TLS context for a client; None for plaintext.
     """
 
     bootstrap: tuple[Address, ...]
@@ -93,7 +93,7 @@ class Gateway:
         clock: Clock,
         telemetry: TelemetryClients | None = None,
     ) -> None:
-        """``groups`` creates a connection's group interceptor. With ``telemetry`` None, no client is asked for it."""
+        """``groups`` creates a connection's group interceptor. ``telemetry``: None to ask no client for telemetry."""
         self._health, self._failing = health, set[str]()
         self._addresses, self._groups, self._counts, self._clock = addresses, groups, counts, clock
         self._listeners = BrokerListeners(
@@ -113,14 +113,14 @@ class Gateway:
 
     @property
     def ports(self) -> Mapping[int, int]:
-        """Node id -> port of each broker that has one."""
+        """Node id -> port, for each broker that has a port."""
         return self._listeners.ports()
 
     async def start(self) -> None:
         """Listen on the bootstrap address.
 
         Raises:
-            ListenError: the bootstrap address cannot be listened on.
+            ListenError: the gateway cannot listen on the bootstrap address.
         """
         host, port = self._addresses.listen
         try:
@@ -135,12 +135,12 @@ class Gateway:
         await self._listeners.local(brokers)
 
     async def run(self, stop: asyncio.Event, drain_seconds: float) -> None:
-        """Serve until ``stop``, then at most ``drain_seconds`` until every client has disconnected; then close."""
+        """Serve until ``stop``; then wait up to ``drain_seconds`` until all clients have disconnected, and close."""
         stopped = asyncio.create_task(stop.wait())
         while not stopped.done():
             await asyncio.wait((stopped,), timeout=SWEEP_SECONDS)
             self._listeners.sweep()
-        # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
+        # Clients that shut down still send their last commits and LeaveGroup, some on new connections.
         if drain_seconds and self._connections:
             message = "waiting up to %g s for clients to disconnect (open connections: %s); Ctrl-C again stops now"
             _log.info(message, drain_seconds, len(self._connections))
@@ -185,7 +185,7 @@ class Gateway:
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
         task.add_done_callback(lambda _: self._left(host))
-        task.add_done_callback(lambda _: sock.close())  # not in the task, which may be cancelled before it begins
+        task.add_done_callback(lambda _: sock.close())  # not inside the task, which may be cancelled before it begins
 
     def _left(self, host: str) -> None:
         self._of_hosts[host] -= 1

@@ -1,4 +1,4 @@
-"""The rules by which the gateway assigns partitions. Each has a group pattern and a strategy; the first match counts.
+"""The rules for strategies. A rule has a pattern of group names and a strategy; the first rule that matches counts.
 
 Roles without kafka-python also check these settings, so this module imports none of the modules that read frames.
 """
@@ -17,7 +17,7 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 __all__ = ["ASSIGN_SECONDS", "Rule", "Rules", "parse_rules"]
 
 ASSIGN_SECONDS = 5.0
-"""Default for the total time (seconds) that a group may wait for topics and assignor."""
+"""Default for the total time (seconds) for which a group may wait for topic metadata and the assignor."""
 
 FIELD = "gateway_groups"
 """The name of the setting, for error messages."""
@@ -47,8 +47,8 @@ class Rules(RuleList[Rule]):
 def parse_rules(text: str) -> Rules:
     r"""Parse ``PATTERN=STRATEGY[,assignment.KEY=VALUE...]``; rules are separated by ``; `` or by newlines.
 
-    A pattern is a regular expression (write an equals sign in it as ``\x3d``). A setting's value ends at the next
-    ``,assignment.`` or at the end of the rule, since values may have commas and semicolons.
+    A pattern is a regular expression (write an equals sign as ``\x3d``). The value of a setting ends at the next
+    ``,assignment.`` or at the end of the rule, since values may contain commas and semicolons.
 
     Raises:
         InvalidInputError: a rule cannot be parsed, or its strategy or a setting is unknown or unfit for a gateway.
@@ -78,7 +78,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
-    """Check the settings, and that the strategy needs nothing that only the library inside a consumer has."""
+    """Check the settings, and that the strategy needs no input that only the library inside a consumer has."""
     available = {setting.name: setting for setting in chosen.config}
     for name in config:
         if name not in available:

@@ -12,11 +12,11 @@ __all__ = ["IDENTITY", "Measured", "PushingMember", "pushing_member"]
 _GROUP, _MEMBER, _STATIC_MEMBER = "group_id", "group_member_id", "group_instance_id"
 
 IDENTITY = (_GROUP, _MEMBER, _STATIC_MEMBER)
-"""The attributes that name a member. librdkafka's name of the second one is another, but it pushes no callbacks."""
+"""The attributes that name a member. librdkafka has another name for the second one, but pushes no callbacks."""
 
 
 class PushingMember(NamedTuple):
-    """A member, and the id of its client: another consumer of a static member has another one."""
+    """A member, and the instance id of its client; a static member's next process has another instance id."""
 
     group: str
     member_id: str
@@ -25,11 +25,11 @@ class PushingMember(NamedTuple):
 
 
 Measured = Callable[[PushingMember, Mapping[Callback, float]], None]
-"""Function that accepts a member, and the longest duration (seconds) of each kind of callback that it measured."""
+"""A function that accepts a member, and its longest measured duration (seconds) of each kind of callback."""
 
 
 def pushing_member(attributes: Mapping[str, str], client_instance_id: str) -> PushingMember | None:
-    """Return the member with these attributes; None if the client is no member, or does not name it."""
+    """Return the member with these attributes; None if the client is no member, or does not name its member."""
     group, member_id = attributes.get(_GROUP, ""), attributes.get(_MEMBER, "")
     if not (group and member_id):
         return None

@@ -1,4 +1,4 @@
-"""A log for warnings that clients can cause at any rate: each kind is logged at most once in `AGAIN_SECONDS`."""
+"""A log for warnings that clients can cause at any rate: each kind is logged at most once per `AGAIN_SECONDS`."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from rebalance_agent.clock import Clock
 __all__ = ["AGAIN_SECONDS", "RateLimitedLog"]
 
 AGAIN_SECONDS = 10.0
-"""Minimum seconds between two warnings of a kind: refused clients try again several times a second."""
+"""Minimum seconds between two warnings of the same kind: refused clients try again several times a second."""
 
 
 class RateLimitedLog:
-    """Logs warnings by kind; the next one of a kind contains the number of suppressed ones."""
+    """Logs warnings by kind. A warning contains the number of suppressed earlier warnings of its kind."""
 
     def __init__(self, log: logging.Logger, clock: Clock) -> None:
-        """Log to ``log``, with the time of ``clock``."""
+        """Log to ``log``; take the time from ``clock``."""
         self._log, self._clock = log, clock
         self._last_logged: dict[str, tuple[float, int]] = {}
 
     def warn(self, kind: str, text: str, *values: object) -> None:
-        """Log ``text`` with ``values``, or count it as suppressed; ``kind`` must be of a closed set."""
+        """Log ``text`` with ``values``, or count it as suppressed; ``kind`` must be from a fixed set."""
         now = self._clock.monotonic()
         last, left_out = self._last_logged.get(kind, (None, 0))
         if last is not None and now - last < AGAIN_SECONDS:

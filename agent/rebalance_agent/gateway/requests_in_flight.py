@@ -1,4 +1,4 @@
-"""The requests of one connection that the broker has not answered, in order, including the gateway's own."""
+"""Tracks, in order, the requests on one connection that the broker has not answered, with the gateway's own."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ IN_FLIGHT_MAX = 1_000
 """Maximum requests in flight on one connection; further requests wait. Clients send about five."""
 
 CORRELATION = struct.Struct(">i")
-"""The format of a correlation id, with which a response begins."""
+"""The format of a correlation id; every response begins with one."""
 
 _CORRELATION_AT = 4
-"""Where a request's correlation id begins: after API key and version."""
+"""The position of a request's correlation id: after the API key and the version."""
 
 
 @dataclass(frozen=True, slots=True)
 class InFlight:
-    """A request in flight. ``shown``: its response must be read; ``own_answer``: the gateway itself sent it."""
+    """A request in flight. ``shown``: its response must be read. ``own_answer``: set if the gateway itself sent it."""
 
     head: RequestHead
     shown: bool = False
@@ -36,7 +36,7 @@ class InFlight:
 
 
 class RequestsInFlight:
-    """The requests of a client and of the gateway that ``up`` has sent and that are not answered."""
+    """The unanswered requests of a client and of the gateway that ``up`` has sent."""
 
     def __init__(self, up: FrameForwarder) -> None:
         """Start with no requests in flight."""
@@ -47,17 +47,17 @@ class RequestsInFlight:
         self.closed = False
 
     def registered(self, sent: InFlight) -> Callable[[], None]:
-        """Return a function that adds ``sent``, to be called when its order among all requests is fixed."""
+        """Return a function that adds ``sent``; call it once the request's place among all requests is fixed."""
         return lambda: self._requests.append(sent)
 
     def oldest(self, correlation_id: int) -> InFlight | None:
-        """Return the request that is answered next; None if it does not have this correlation id."""
+        """Return the request that is to be answered next; None if it has another correlation id."""
         if not self._requests or self._requests[0].head.correlation_id != correlation_id:
             return None
         return self._requests[0]
 
     def answered(self) -> None:
-        """Remove the oldest request, whose answer was passed on; the gateway's own answers wait for that."""
+        """Remove the oldest request, since the client has its answer; the gateway's own answers wait for this call."""
         self._requests.popleft()
         self._fewer.set()
 
@@ -87,12 +87,12 @@ class RequestsInFlight:
         return correlation_id + answer[CORRELATION.size :]
 
     def close(self) -> None:
-        """Fail the gateway's own requests that are in flight: no response will come."""
+        """Let the gateway's own requests in flight fail, since no response will come."""
         self.closed = True
         for sent in self._requests:
             if sent.own_answer and not sent.own_answer.done():
                 sent.own_answer.set_exception(ConnectionAbortedError("the connection is closed"))
-                sent.own_answer.exception()  # marks it as retrieved: the caller may also be gone
+                sent.own_answer.exception()  # marks the error as retrieved: the caller may be gone, too
         self._fewer.set()
 
     async def _fewer_than(self, number: int) -> None:

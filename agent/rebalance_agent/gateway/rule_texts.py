@@ -1,4 +1,4 @@
-"""Parses lists of rules (``PATTERN=...``) in settings, for the rules for strategies and for seats."""
+"""Parses the lists of rules (``PATTERN=...``) in the settings for strategies and for seats."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["RULES_MAX", "RULE_TEXT_MAX", "RuleList", "parse_rule_texts"]
 
 RULES_MAX = 100
-"""Maximum rules of one gateway: a pod has consumers of a few groups, and each group's name is matched with all
-rules."""
+"""Maximum rules of one gateway: a pod has consumers of few groups, but each group's name is matched with all rules."""
 
 RULE_TEXT_MAX = 65_536
 """Maximum characters of all rules together: a hundred rules with long settings."""
@@ -29,10 +28,10 @@ _RuleT = TypeVar("_RuleT", bound=_Matching)
 
 
 class RuleList(Generic[_RuleT]):
-    """An ordered list of rules; the first one that matches a group counts."""
+    """An ordered list of rules; the first rule that matches a group counts."""
 
     def __init__(self, rules: Iterable[_RuleT] = ()) -> None:
-        """Create the list; without rules, nothing is done in any group."""
+        """Create the list; without rules, the gateway changes no group."""
         self._rules = tuple(rules)
 
     def __iter__(self) -> Iterator[_RuleT]:
@@ -45,11 +44,11 @@ class RuleList(Generic[_RuleT]):
 
 
 def parse_rule_texts(field: str, text: str, parse: Callable[[str], _RuleT]) -> list[_RuleT]:
-    """Return the rules of the setting ``field``, each by ``parse``; they are separated by ``; `` or by newlines.
+    """Return the rules of the setting ``field``, separated by ``; `` or by newlines; ``parse`` parses one rule.
 
     Raises:
-        InvalidInputError: there are too many, the text is too long, or a rule never applies, since an earlier one has
-            the same pattern.
+        InvalidInputError: there are too many rules, the text is too long, or a rule never applies, since an earlier
+        rule has the same pattern.
     """
     if len(text) > RULE_TEXT_MAX:
         raise InvalidInputError(field, f"must have at most {RULE_TEXT_MAX} characters")

@@ -1,4 +1,4 @@
-"""The rules by which the gateway gives seats: each has a pattern of group names and a mode; the first match counts.
+"""The rules for seats. A rule has a pattern of group names and a mode; the first rule that matches a group counts.
 
 Roles without kafka-python also check these settings, so this module imports none of the modules that read frames.
 """
@@ -40,31 +40,31 @@ HOLD = "seats.hold.seconds"
 """Setting: how long a newcomer's JoinGroup waits for a predecessor that leaves."""
 
 KEEP = "seats.keep.seconds"
-"""Setting: how long the seat of a member that leaves is kept although no newcomer waits for it; 0: not at all."""
+"""Setting: how long the seat of a member that leaves is kept while no newcomer waits for it; 0: not at all."""
 
 KEEP_STOPPED = "seats.keep.stopped"
-"""Setting: whether vacant seats are kept, for the rest of their time, even when the gateway itself stops, true or
-false: for pods that come back with the same volume, such as a StatefulSet's."""
+"""Setting (true or false): whether vacant seats are kept for the rest of their time even if the gateway itself stops.
+This is for pods that come back with the same volume, such as a StatefulSet's."""
 
 BETWEEN = "seats.between.gateways"
-"""Setting: whether a newcomer may take a seat of another gateway: see `Between`."""
+"""Setting: whether a newcomer may take a seat of another gateway; see `Between`."""
 
 HOLD_SECONDS_MAX = 600.0
-"""Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
+"""Longest hold (seconds): by default, Kubernetes gives a rollout ten minutes to progress."""
 
 KEEP_SECONDS_MAX = 300.0
-"""Longest time that partitions may be stalled for a restart: `max.poll.interval.ms` by default."""
+"""Longest time (seconds) for which a restart may stall partitions: the default of ``max.poll.interval.ms``."""
 
 ADMISSION_SECONDS_MAX = 60.0
-"""Longest time (seconds) until newcomers join together, after the hold: newly scaled consumers are needed by then."""
+"""Longest time (seconds) after the hold until newcomers join together: by then, added consumers are needed."""
 
 ANSWER_SECONDS = 3.0
-"""Longest wait (seconds) for a description of the group, without which a newcomer's JoinGroup is forwarded unchanged: a
-broker that has just started takes more than a second."""
+"""Longest wait (seconds) for a description of the group; after that, a newcomer's JoinGroup is forwarded unchanged. A
+broker that has just started takes more than a second to answer."""
 
 ROSTER_SECONDS = 0.5
-"""Seconds between two descriptions of a group in which a newcomer waits and other gateways may offer it a seat. This is
-the longest part of such a handover."""
+"""Seconds between two descriptions of a group in which a newcomer waits and other gateways may offer seats. This is the
+longest part of a handover between gateways."""
 
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
 _SWITCH = {"true": True, "false": False}
@@ -77,16 +77,17 @@ class Between(StrEnum):
 
     NO = "false"
     GROUP = "true"
-    """A helper group on the Kafka cluster."""
+    """Through a helper group on the Kafka cluster."""
     LEASE = "lease"
-    """Lease objects in the Kubernetes namespace of their pods."""
+    """Through Lease objects in the Kubernetes namespace of the gateways' pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatRule:
     """Groups whose whole name matches ``pattern`` have seats with ``mode``.
 
-    Seconds as in `HOLD` and `KEEP`; ``between`` as in `BETWEEN`, ``keep_stopped`` as in `KEEP_STOPPED`.
+    ``hold_seconds``: see `HOLD`; ``keep_seconds``: see `KEEP`; ``between``: see `BETWEEN`; ``keep_stopped``: see
+    `KEEP_STOPPED`.
     """
 
     pattern: re.Pattern[str]
@@ -97,7 +98,7 @@ class SeatRule:
     keep_stopped: bool = False
 
     def __str__(self) -> str:
-        """The rule as written in the setting, with the settings that are not defaults."""
+        """The rule as in the setting ``gateway_seats``, without values that are defaults."""
         hold = f",{HOLD}={self.hold_seconds:g}" if self.hold_seconds != SeatSettings().hold_seconds else ""
         keep = f",{KEEP}={self.keep_seconds:g}" if self.keep_seconds else ""
         between = f",{BETWEEN}={self.between}" if self.between_gateways else ""
@@ -111,7 +112,7 @@ class SeatRule:
 
     @property
     def settings(self) -> SeatSettings:
-        """The limits of the seats of a group with this rule."""
+        """The limits for the seats of a group with this rule."""
         usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True, answer_seconds=ANSWER_SECONDS)
         if self.between_gateways:
             usual = replace(usual, roster_seconds=ROSTER_SECONDS)
@@ -119,7 +120,7 @@ class SeatRule:
 
     @property
     def forecast(self) -> LeaveForecast:
-        """The expected cost of a restart; with `KEEP`, the rule declares a kept seat to cost less."""
+        """The expected cost of a restart. If the rule has `KEEP`, a kept seat counts as cheaper than a rebalance."""
         return LeaveForecast(kept=0.0, rebalance=1.0) if self.keep_seconds else LeaveForecast()
 
 
@@ -133,10 +134,10 @@ class SeatRules(RuleList[SeatRule]):
 
 
 def parse_seat_rules(text: str) -> SeatRules:
-    r"""Parse ``PATTERN=MODE[,seats.KEY=VALUE...]``; rules are separated as those of ``gateway_groups``.
+    r"""Parse ``PATTERN=MODE[,seats.KEY=VALUE...]``; rules are separated like the rules in ``gateway_groups``.
 
     Raises:
-        InvalidInputError: a rule cannot be parsed, or its mode or a setting is unknown or out of its limits.
+        InvalidInputError: a rule cannot be parsed, or has an unknown mode, an unknown setting or a value out of range.
     """
     return SeatRules(parse_rule_texts(FIELD, text, _rule))
 

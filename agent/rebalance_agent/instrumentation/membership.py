@@ -1,4 +1,4 @@
-"""A member's generation and ids as its client reports them at one moment."""
+"""A member's generation and ids, as the member's client reports them at one moment."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Membership", "MembershipSource"]
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Generation and ids of one member; ``generation`` is -1 while the member is in none.
+    """Generation and ids of one member; ``generation`` is -1 while the member is in no generation.
 
-    ``tells_generation`` is False if the client does not expose its generation. Then a member with an id counts as
-    joined.
+    ``tells_generation`` is False if the client does not expose its generation. In this case, a member with a member id
+    counts as joined.
     """
 
     generation: int = UNKNOWN_GENERATION
@@ -31,4 +31,4 @@ class Membership:
 
 
 MembershipSource = Callable[[], Membership]
-"""Function that returns the member's current generation and ids."""
+"""A function that returns the member's current generation and ids."""

@@ -1,7 +1,7 @@
-"""Rebalance listeners that time the user's own listener and report its callbacks.
+"""Rebalance listeners that time the callbacks of the user's own listener and report these callbacks.
 
-The methods are those of kafka-python's ``ConsumerRebalanceListener``. An exception of the user's listener passes
-through unchanged, so that the client behaves as without instrumentation.
+The methods are those of kafka-python's ``ConsumerRebalanceListener``. Exceptions from the user's listener pass through
+unchanged, so that the client behaves as it does without instrumentation.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from rebalance_agent.model.events import Callback
 __all__ = ["AsyncRebalanceListener", "Partitions", "RebalanceListener", "is_async"]
 
 Partitions = Iterable[HasTopicPartition]
-"""Argument of a callback: a client's partitions."""
+"""The argument of a callback: partitions as objects of the client."""
 
 
 class RebalanceListener:
-    """Times the callbacks of ``listener``; without one it only reports that they were called.
+    """Times the callbacks of ``listener``; if there is no ``listener``, only reports that the callbacks were called.
 
-    Callbacks without partitions are not reported, with one exception: an eager member that is assigned nothing, which
-    is idle in the new generation. Cooperative clients call back without partitions in every generation.
+    Callbacks without partitions are not reported, with one exception: an eager member that is assigned no partitions is
+    idle in the new generation, which is reported. Cooperative clients call back without partitions in every generation.
     """
 
     def __init__(self, listener: Any | None, builder: EventBuilder, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
-        """Wrap ``listener``, the user's own if there is one."""
+        """Wrap ``listener``: the user's own listener, or None."""
         self._listener = listener
         self._builder = builder
         self._clock = clock
         self._cooperative = cooperative
 
-    def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401 - whatever the user's returns
+    def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401 - the user's method may return anything
         """Run and report the user's revoked callback."""
         return self._call(Callback.REVOKED, revoked)
 
@@ -44,7 +44,7 @@ class RebalanceListener:
         return self._call(Callback.ASSIGNED, assigned)
 
     def on_partitions_lost(self, lost: Partitions) -> Any:  # noqa: ANN401
-        """Run and report the user's lost callback; ``lost`` may have other owners already."""
+        """Run and report the user's lost callback; the partitions ``lost`` may already have other owners."""
         return self._call(Callback.LOST, lost)
 
     def _call(self, callback: Callback, partitions: Partitions) -> Any:  # noqa: ANN401
@@ -59,14 +59,14 @@ class RebalanceListener:
     def _method(self, callback: Callback) -> Callable[[Partitions], Any]:
         if self._listener is None:
             return _nothing
-        # KIP-429: a listener without on_partitions_lost gets on_partitions_revoked.
+        # KIP-429: if a listener has no on_partitions_lost, its on_partitions_revoked is called instead.
         exists = callback is not Callback.LOST or hasattr(self._listener, _name(callback))
         method: Callable[[Partitions], Any] = getattr(self._listener, _name(callback if exists else Callback.REVOKED))
         return method
 
 
 class AsyncRebalanceListener(RebalanceListener):
-    """A `RebalanceListener` for ``async def`` methods; the time until a coroutine has returned is measured."""
+    """A `RebalanceListener` for ``async def`` methods; it measures the time until a coroutine has returned."""
 
     async def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401
         """Await and report the user's revoked callback."""

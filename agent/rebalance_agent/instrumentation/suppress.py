@@ -12,10 +12,10 @@ logger = logging.getLogger("rebalance_agent.instrumentation")
 
 
 class Suppressor:
-    """A context manager that logs and suppresses exceptions of its block, but not ``KeyboardInterrupt``."""
+    """A context manager that logs and suppresses exceptions raised in its block, but not ``KeyboardInterrupt``."""
 
     def __init__(self, task: str) -> None:
-        """``task`` names in the log what failed, such as "report a callback"."""
+        """``task``: what the block does, as a name in the log if it fails, such as "report a callback"."""
         self._task = task
 
     def __enter__(self) -> None:
@@ -32,5 +32,5 @@ class Suppressor:
 
 
 def quietly(task: str) -> Suppressor:
-    """Return a `Suppressor` for a block that does ``task``."""
+    """Return a `Suppressor` for a block; ``task``: what the block does."""
     return Suppressor(task)

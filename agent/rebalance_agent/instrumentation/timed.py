@@ -1,4 +1,4 @@
-"""Measures a callback, or a consumer's leave, and reports it as one event."""
+"""Measures how long a callback, or leaving the group, takes, and reports it as one event."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ __all__ = ["TimedCallback"]
 
 
 class TimedCallback:
-    """A context manager around a callback, or around leaving. Exceptions of the block are recorded and passed on.
+    """A context manager around a callback, or around leaving the group. Exceptions are reported and raised again.
 
-    The event contains the generation at entry, since a commit inside the block may make the consumer lose it.
+    The event contains the generation at the start of the block, since a failed commit inside the block may end the
+    membership.
     """
 
     def __init__(
         self, builder: EventBuilder | None, clock: Clock, callback: Callback, partitions: tuple[HasTopicPartition, ...]
     ) -> None:
-        """Report to ``builder``; None reports nothing."""
+        """Report to ``builder``; if ``builder`` is None, report no event."""
         self._builder = builder
         self._clock = clock
         self._callback = callback
@@ -41,7 +42,7 @@ class TimedCallback:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._builder:
-            # Take the duration from the monotonic clock, since the wall clock may be adjusted in the meantime.
+            # Take the duration from the monotonic clock, since the wall clock may be adjusted during the block.
             ended_ms = self._started_ms + round((self._clock.monotonic() - self._start) * 1000)
             self._builder.callback_ended(
                 self._callback, self._partitions, self._membership, self._started_ms, ended_ms, error

@@ -17,7 +17,7 @@ __all__ = ["warm_up"]
 
 
 class _EncodingReporter(Reporter):
-    """Encodes events and sends none."""
+    """Encodes events, but does not send them."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -30,8 +30,8 @@ class _EncodingReporter(Reporter):
 def warm_up() -> None:
     """Build and encode one callback event and one assignment event, once per process. Raises nothing.
 
-    On first use, the event codecs are derived from type hints, and Python loads the encoding by which members are
-    sorted. Both take 3 ms, as much as ten callbacks.
+    On first use, the event codecs are derived from type hints, and Python loads the text encoding that is used to sort
+    members. Together this takes 3 ms, as long as reporting ten callbacks.
     """
     with quietly("warm up the instrumentation"):
         builder = EventBuilder("", "", Membership, _EncodingReporter())

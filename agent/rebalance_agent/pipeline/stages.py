@@ -19,14 +19,25 @@ from rebalance_agent.pipeline.changes.change_tables import (
     slow_candidates,
 )
 from rebalance_agent.pipeline.increments.increment import update
+from rebalance_agent.pipeline.recommendations.advice_table import advice
+from rebalance_agent.pipeline.recommendations.recommendation_rows import recommendations
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import expectations
-from rebalance_agent.pipeline.tables.recommendations import recommendations
 from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS, TABLES
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
-__all__ = ["ADVISED", "AGGREGATED", "OnStep", "advise", "aggregate", "fidelity_summary", "find_changes", "judge"]
+__all__ = [
+    "ADVISED",
+    "AGGREGATED",
+    "OnStep",
+    "advise",
+    "aggregate",
+    "fidelity_summary",
+    "find_changes",
+    "follow_advice",
+    "judge",
+]
 
 AGGREGATED = (
     "events",
@@ -41,7 +52,7 @@ AGGREGATED = (
 )
 """Names of the tables that `judge` can check after `aggregate`."""
 
-ADVISED = ("whatif", "fidelity", "recommendations")
+ADVISED = ("whatif", "fidelity", "recommendations", "advice")
 """Names of the tables that `judge` can check after `advise`."""
 
 OnStep = Callable[[str], None]
@@ -96,7 +107,7 @@ def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str
 
 
 def advise(tables: DeltaTables, on_step: OnStep) -> None:
-    """Replay every group's history with every strategy; write ``whatif``, ``fidelity`` and ``recommendations``."""
+    """Replay every group's history with every strategy, and write the tables of `ADVISED`."""
     on_step("what-if: every group with every strategy")
     studied = studies(tables.read("generations"), tables.read("events")).persist()
     try:
@@ -107,6 +118,18 @@ def advise(tables: DeltaTables, on_step: OnStep) -> None:
         tables.overwrite("recommendations", recommendations(studied))
     finally:
         studied.unpersist()
+    follow_advice(tables, on_step)
+
+
+def follow_advice(tables: DeltaTables, on_step: OnStep) -> None:
+    """Compute ``advice`` from its rows of the last run and from the other tables."""
+    on_step("advice: what became of earlier recommendations")
+    read = (tables.read(name) for name in ("advice", "recommendations", "generations", "members"))
+    rows = advice(*read).persist()
+    try:
+        tables.overwrite("advice", rows)
+    finally:
+        rows.unpersist()
 
 
 def fidelity_summary(tables: DeltaTables) -> Mapping[str, float | None]:

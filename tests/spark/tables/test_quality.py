@@ -169,6 +169,12 @@ ADVISED = {
     "recommendations": {
         "static_membership": False, "sentence": "Use sticky.", "strategy": "sticky", "protocol": "eager",
     },
+    "advice": {
+        "kind": "strategy", "strategy": "sticky", "state": "taken", "given_at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+        "last_given_at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "taken_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+        "predicted": 2.0, "predicted_low": 1.0, "predicted_high": 3.0, "realised": 1.0, "realised_low": -1.0,
+        "realised_high": 2.0,
+    },
     "events_rejected": {"reason": "malformed: no JSON", "ingested_at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)},
 }  # fmt: skip
 ADVICE_DAMAGE = {
@@ -182,15 +188,20 @@ ADVICE_DAMAGE = {
     ("fidelity", "agreeing is at most not_comparable"): {"agreeing": 2},
     ("recommendations", "a strategy has its protocol"): {"protocol": None},
     ("recommendations", "each group has a sentence"): {"sentence": ""},
+    ("advice", "only advice that was taken has a saving"): {"taken_at": None},
+    ("advice", "savings are within their intervals"): {"predicted_high": 1.5},
     ("events_rejected", "reasons begin with a code"): {"reason": "no JSON"},
 }
 
 
 def identity(name, number):
     """The columns of a row's key, if it is not that of a group."""
-    return {"events_rejected": {"rejected_id": f"r{number}"}, "cluster_changes": {"cluster_id": f"c{number}"}}.get(
-        name, {}
-    )
+    keys = {
+        "events_rejected": {"rejected_id": f"r{number}"},
+        "cluster_changes": {"cluster_id": f"c{number}"},
+        "advice": {"advice_id": f"a{number}"},
+    }
+    return keys.get(name, {})
 
 
 def advised(spark, damage):

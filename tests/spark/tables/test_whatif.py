@@ -11,10 +11,10 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import event_id
+from rebalance_agent.pipeline.recommendations.recommendation_rows import recommendations
 from rebalance_agent.pipeline.tables import whatif_tables as module
+from rebalance_agent.pipeline.tables.advice_schemas import FIDELITY, RECOMMENDATIONS, WHATIF
 from rebalance_agent.pipeline.tables.generations import generations
-from rebalance_agent.pipeline.tables.recommendations import recommendations
-from rebalance_agent.pipeline.tables.schemas import FIDELITY, RECOMMENDATIONS, WHATIF
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, read_studies, studies, whatif
 from support.assignors.walks import Walk
 from support.pipeline.event_rows import events_frame

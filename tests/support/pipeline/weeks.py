@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
+from rebalance_agent.pipeline.changes.group_signals import Signal
+from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
+from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
+from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
 from rebalance_agent.pipeline.weekly.weekly_rows import (
+    ChangePoint,
     FlapperRow,
     GroupWeeks,
     SkewRow,
@@ -27,6 +32,16 @@ def totals(stalled=0.0, partitions=10, rebalances=0, deploys=0, deployed=0.0, id
 
 def group(name, this, before=None, *, cluster_id="c", deploy_at=None):
     return GroupWeeks(cluster_id, name, this, before or WeekTotals(), deploy_at)
+
+
+def advised(name, state, strategy="cooperative-sticky", predicted=None, realised=None, **more):
+    """A recommended change, given ten weeks before the week; intervals are 10 % around their values."""
+    columns = {}
+    for column, value in (("predicted", predicted), ("realised", realised)):
+        ends = (None, None) if value is None else (value - 0.1 * abs(value), value + 0.1 * abs(value))
+        columns |= {column: value, f"{column}_low": ends[0], f"{column}_high": ends[1]}
+    kind = AdviceKind.STRATEGY if strategy else AdviceKind.STATIC_MEMBERSHIP
+    return AdviceRow("c", name, kind, strategy, AdviceState(state), WEEK.start - dt.timedelta(70), **columns, **more)
 
 
 def sample(**changes):
@@ -60,6 +75,20 @@ def sample(**changes):
         ),
         "skews": (SkewRow("c", "audit-sink", 2.4, 31),),
         "timeouts": (TimeoutRow("c", "checkout-notifier", 250.0, 300.0, 2, "notifier-0"),),
+        "advice": (
+            advised("checkout-notifier", "open", predicted=12_000.0),
+            advised("checkout-enricher", "open", None),
+            advised("payments", "ignored", predicted=35.0),
+            advised(
+                "billing.sink", "taken", predicted=8_000.0, realised=8_500.0, taken_at=WEEK.start - dt.timedelta(20)
+            ),
+            advised("audit-sink", "taken", None, 90.0, 4.0, taken_at=WEEK.start - dt.timedelta(15), missed=True),
+        ),
+        "changes": (
+            ChangePoint("c", "checkout-notifier", Signal.FREQUENCY, deploy_at.replace(hour=11, minute=0), 4.3),
+            ChangePoint("c", "checkout-notifier", Signal.STALL, deploy_at.replace(hour=10, minute=0), 1.6),
+            ChangePoint("c", "audit-sink", Signal.STALL, WEEK.start, 0.5),
+        ),
         "made_at": WEEK.end + dt.timedelta(hours=7),
     }
     return WeeklyRows(**{**usual, **changes})

@@ -139,7 +139,8 @@ def test_modules_of_spark_workers_import_neither_a_kafka_client_nor_delta():
         "ingest.log_rows",
         "tables.generations",
         "tables.whatif_tables",
-        "tables.recommendations",
+        "recommendations.advice_rows",
+        "recommendations.recommendation_rows",
     )
     modules = [f"rebalance_agent.pipeline.{name}" for name in names]
     code = (

@@ -1,7 +1,7 @@
-"""``copartitioned-sticky``: topics that belong together are consumed together, with standbys for their state.
+"""``copartitioned-sticky``: assigns co-partitioned topics together, with standbys for their state.
 
-Topics with equal partition counts and equal subscribers form a group; partition ``n`` of all of them is one unit and
-goes to one member, as in Faust's assignor. ``unit_assignment`` lists the criteria in order.
+Topics with equal partition counts and equal subscribers belong together. Partition ``n`` of all these topics is one
+unit and goes to one member, as in Faust's assignor. ``unit_assignment`` lists the criteria in order.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ CHANGELOG_TOPICS: Setting[Mapping[str, str]] = Setting(
     read=_changelogs,
     shared=True,
 )
-"""Its value: changelog -> the topic whose state it holds, or the same topic if it is its own changelog."""
+"""The setting's value: changelog -> the topic whose state it holds; a topic that is its own changelog maps to
+itself."""
 
 
 def _wanted_changelogs(roster: Roster) -> dict[str, int]:
-    """Return separate changelog topics -> partitions: as many as the topic whose state they hold.
+    """Return separate changelog topic -> number of partitions: that of the topic whose state the changelog holds.
 
-    The number is 0 if it is not known, because that topic has no metadata.
+    The number is 0 if it is unknown because the topic has no metadata.
     """
     counts = dict(zip(roster.topics, roster.partitions, strict=True))
     changelogs = roster.shared_by_all(CHANGELOG_TOPICS)
@@ -60,7 +61,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
         count = roster.metadata[topics[0]].partitions
         copied = sorted(names)
         if changelogs:
-            # A topic that other members are active for is not a copy.
+            # A topic with partitions assigned to other members as active is not a copy.
             elsewhere = subscribed - names
             copied = [name for name, source in changelogs.items() if source in names and name not in elsewhere]
         kinds.append(UnitKind(topics, roster.subscribers[topics[0]], count, dict.fromkeys(copied, count)))

@@ -1,7 +1,7 @@
-"""Keeps units near their state while other hosts build copies; later moves to these copies reach the best balance.
+"""Keeps units near their state while other hosts build copies; later, units move to these copies for the best balance.
 
-Given a best balance, units that would go to a host without their state wait, with their owner or else on a host that
-has a copy, spread as evenly as possible. The host to which they will move builds a copy.
+In the best balance, some units would go to a host without their state. Such a unit waits with its owner, or else on a
+host that has a copy. Waiting units are spread as evenly as possible. The host to which a unit will move builds a copy.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["host_limits", "near_state"]
 def near_state(
     units: Sequence[Unit], best: Sequence[int], sizes: Sequence[int], limits: Sequence[int], stateful: Sequence[bool]
 ) -> list[int]:
-    """Return each unit's host: that of the ``best`` balance, or one that has its state.
+    """Return each unit's host: the unit's host in the ``best`` balance, or a host that has the unit's state.
 
-    ``limits``: the most units of each host, at least those that it has in ``best``. ``stateful`` by kind: whether its
-    units have copies; others do not wait.
+    ``limits``: the maximum number of units of each host, at least its number in ``best``. ``stateful``: for each kind,
+    whether the kind's units have copies; units without copies do not wait.
     """
     hosts = list(best)
     waiting = {
@@ -46,7 +46,7 @@ def near_state(
 def _keep_limits(
     units: Sequence[Unit], best: Sequence[int], hosts: list[int], waiting: Mapping[int, object], limits: Sequence[int]
 ) -> None:
-    """Send units that wait on a host above its limit to their best host: first those without owner."""
+    """Move waiting units from hosts above their limits to the units' best hosts; units without owner move first."""
     loads = Counter(hosts)
     waiting_on: dict[int, list[int]] = {}
     for index in sorted(waiting, key=lambda index: (not units[index].owners, -index)):
@@ -54,7 +54,7 @@ def _keep_limits(
     above = [host for host in waiting_on if loads[host] > limits[host]]
     while above:
         host = above.pop()
-        # Those that remain without these are at most what the host has in the best balance.
+        # Units that do not wait are at most as many as the host has in the best balance.
         while loads[host] > limits[host]:
             index = waiting_on[host].pop()
             hosts[index] = best[index]
@@ -66,9 +66,9 @@ def _keep_limits(
 def host_limits(
     kinds: Sequence[Mapping[int, int]], units: Sequence[Unit], best: Sequence[int], hosts: int, factor: float
 ) -> list[int]:
-    """Return ``factor`` times each host's share of the units, rounded up, by host; at least what it has in ``best``.
+    """Return for each host: ``factor`` times its share of the units, rounded up; at least its number in ``best``.
 
-    ``kinds``: host -> its size, as in `assign_units`.
+    ``kinds``: host -> size of the host; see `assign_units`.
     """
     totals = Counter(unit.kind for unit in units)
     shares = [Fraction(0)] * hosts
@@ -76,6 +76,6 @@ def host_limits(
         whole = sum(host_sizes.values())
         for host, size in host_sizes.items():
             shares[host] += Fraction(totals[kind] * size, whole)
-    exact = Fraction(str(factor))  # as it was written, not as binary rounds it
+    exact = Fraction(str(factor))  # as written in decimal, not as rounded in binary
     loads = Counter(best)
     return [max(loads[host], math.ceil(exact * share)) for host, share in enumerate(shares)]

@@ -1,10 +1,11 @@
-"""Spreads standby copies over hosts: never on the active's host, as evenly as possible, and kept where they are.
+"""Spreads standby copies over hosts: never on the active's host, as evenly as possible, and with few moves.
 
-First every unit keeps the copies that it has. Then each missing one goes to the emptiest host; of equally empty ones to
-that with the fewest copies of units with the same active, so that many hosts can take over when an active fails. Then
-copies move along chains (from a full host to another, and from there another copy to an emptier one) until no chain
-evens the loads further. That is the most even spread: such spreads are the integral points of a base polyhedron, where
-a spread that no exchange improves is optimal. ``unit_assignment`` spreads the rest of rounding in the same way.
+First every unit keeps its existing copies. Then each missing copy goes to the emptiest host. Of equally empty hosts, it
+goes to the host with the fewest copies of units with the same active, so that many hosts can take over when an active
+fails. Finally copies move along chains (a copy from a full host to a second host, another copy from there to an emptier
+host) until no chain evens the loads further. The result is the most even spread: spreads are the integral points of a
+base polyhedron, where a spread that no exchange improves is optimal. ``unit_assignment`` spreads the units left over by
+rounding in the same way.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from typing import NamedTuple
 __all__ = ["NOWHERE", "Demand", "spread_copies"]
 
 NOWHERE = -1
-"""Active host of a unit without active."""
+"""The value of `Demand.active` for a unit without an active host."""
 
 
 class Demand(NamedTuple):
-    """The copies of one unit: how many, its active's host, hosts that may take one, hosts that have one (best first).
+    """The ``wanted`` copies of one unit; ``hosts``: may take a copy; ``holders``: have a copy, the best first.
 
-    At least ``wanted`` of ``hosts`` are not ``active``.
+    ``active``: the host of the unit's active. At least ``wanted`` of the ``hosts`` are not ``active``.
     """
 
     wanted: int
@@ -34,9 +35,9 @@ class Demand(NamedTuple):
 
 
 def spread_copies(demands: Sequence[Demand], sizes: Sequence[int], loads: Sequence[int] = ()) -> list[tuple[int, ...]]:
-    """Return the hosts of each unit's copies, ascending; loads are in proportion to ``sizes`` (of every host).
+    """Return the hosts of each unit's copies, ascending. Hosts are loaded in proportion to their ``sizes``.
 
-    ``loads``: what every host has already.
+    ``loads``: the number of units or copies that every host already has.
     """
     spread = _Spread(demands, sizes, loads)
     spread.keep()
@@ -50,20 +51,20 @@ class _Spread:
         self._demands = demands
         self._sizes = sizes
         self._loads = list(loads) or [0] * len(sizes)
-        # By active: how many copies of its units each host has.
+        # By active host: how many copies of its units each host has.
         self._beside: dict[int, list[int]] = {demand.active: [0] * len(sizes) for demand in demands}
-        # By host: units with a copy there, in order of addition.
+        # By host: the units with a copy on it, in order of addition.
         self._units_on: list[dict[int, None]] = [{} for _ in sizes]
         self.hosts: list[set[int]] = [set() for _ in demands]
         # Hosts in the order in which they take copies in turn: those with the fewest actives come first.
         actives = Counter(demand.active for demand in demands)
         self._order = sorted(range(len(sizes)), key=lambda host: actives[host] / sizes[host])
-        # Where the search for an empty host continues, and a lower bound of loads, which only grow.
+        # Where the search for an empty host continues, and a lower bound on the loads, which only grow.
         self._turn = 0
         self._lowest = 0.0
 
     def keep(self) -> None:
-        """Keep as many of the existing copies as are wanted, the best ones."""
+        """Keep the best existing copies, up to the wanted number."""
         for unit, demand in enumerate(self._demands):
             able = [host for host in demand.holders if host != demand.active and host in demand.hosts]
             for host in able[: demand.wanted]:
@@ -76,7 +77,7 @@ class _Spread:
                 self._put(unit, self._emptiest(unit))
 
     def _emptiest(self, unit: int) -> int:
-        """Return the emptiest host that may have a copy of ``unit``; of equals that with fewest copies beside it."""
+        """Return the emptiest host for a copy of ``unit``; of equals, that with fewest copies of the same active."""
         beside = self._beside[self._demands[unit].active]
         usual = sum(beside) // len(beside)
         best = (inf, 0, -1)
@@ -87,14 +88,14 @@ class _Spread:
             candidate = (self._burden(host, 1), beside[host], turn)
             best = min(best, candidate)
             if candidate[0] <= self._lowest and candidate[1] <= usual:
-                # No host is emptier, and it has at most the mean beside it: no need to check the others.
+                # No host is emptier, and this host has at most the mean number of such copies: skip the others.
                 self._turn = turn + 1
                 return host
         self._lowest = min(self._burden(host, 1) for host in range(len(beside)))
         return self._order[best[2]]
 
     def even_out(self) -> None:
-        """Move copies along chains while one ends at a host that is less full than the one at which it starts."""
+        """Move copies along chains while there is a chain whose last host is less full than its first host."""
         hosts = range(len(self._sizes))
         moving = True
         while moving:
@@ -108,7 +109,7 @@ class _Spread:
                     break
 
     def _relieve(self, full: int) -> bool:
-        """Move one copy away from ``full`` by the shortest chain that evens the loads; return whether there is one."""
+        """Move a copy away from ``full`` along the shortest chain that evens the loads; return whether there is one."""
         limit = self._burden(full, -1)
         left = [host for host in range(len(self._sizes)) if host != full]
         reached_by: dict[int, tuple[int, int]] = {}

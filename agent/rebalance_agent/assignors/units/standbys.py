@@ -1,4 +1,4 @@
-"""Settings that the strategies with standbys share."""
+"""The settings that strategies with standbys share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 STANDBYS_MAX = 100
-"""Maximum copies of one unit: more than are useful, and few enough for a message."""
+"""Maximum copies of one unit: more than is useful, and few enough to fit into a message."""
 
 NUM_STANDBYS = whole_number(
     name="assignment.num.standbys",
@@ -29,11 +29,11 @@ NUM_STANDBYS = whole_number(
 )
 
 STATE_FACTOR_MAX = 1_000_000.0
-"""No limit in practice: more than the members of a group."""
+"""In practice this is no limit: groups have fewer members."""
 
 
 def state_factor(default: float) -> Setting[float]:
-    """Return the setting that limits how much state comes before balance."""
+    """Return the setting that limits how far units may stay with their state at the cost of balance."""
     return decimal_number(
         name="assignment.max.state.factor",
         default=default,
@@ -65,10 +65,10 @@ PROCESS_ID = Setting(
 
 
 def topic_name(text: str) -> str:
-    """Return ``text`` without surrounding blanks.
+    """Return the topic name in ``text``, without surrounding white space.
 
     Raises:
-        ValueError: it is not a valid name of a Kafka topic.
+        ValueError: ``text`` is not a valid name of a Kafka topic.
     """
     name = text.strip()
     if _TOPIC.fullmatch(name) is None or name in {".", ".."}:

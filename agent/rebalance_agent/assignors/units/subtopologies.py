@@ -1,4 +1,4 @@
-"""Sub-topologies, given as one setting: the topics that a task reads, repartitions to, and keeps its state in."""
+"""Sub-topologies, read from one setting: a task's source topics, repartition topics, and changelog topics."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _REPARTITION, _CHANGELOG = "repartition", "changelog"
 
 @dataclass(frozen=True, slots=True)
 class SubTopology:
-    """Topics whose partitions of one number are one task's.
+    """Topics whose partitions with the same number belong to one task.
 
-    A task reads ``sources``, writes ``repartition`` topics that other tasks read (-> partitions, 0 where not stated)
-    and keeps its state in ``changelogs`` (None: not stated, empty: it has no state).
+    A task reads ``sources``, writes ``repartition`` topics (-> number of partitions, 0 if not stated) that other tasks
+    read, and keeps its state in ``changelogs`` (None: not stated; empty: the task has no state).
     """
 
     name: str
@@ -30,10 +30,11 @@ class SubTopology:
 
 
 def required_partitions(subtopologies: Sequence[SubTopology], existing_counts: Mapping[str, int]) -> dict[str, int]:
-    """Return internal topic -> partitions that it must have; 0 where that cannot be known.
+    """Return internal topic -> the number of partitions that it must have; 0 if unknown.
 
-    A repartition topic has what is stated, or else as many as its writer has tasks; a changelog has as many as there
-    are tasks: the most partitions of a source. ``existing_counts``: partitions of the topics that exist.
+    A repartition topic has the stated number, or else one partition for each task of its writer. A changelog has one
+    partition for each task of its sub-topology. A sub-topology has as many tasks as its largest source has partitions.
+    ``existing_counts``: the partition counts of the existing topics.
     """
     counts = dict(existing_counts)
     wanted_counts = {
@@ -46,7 +47,7 @@ def required_partitions(subtopologies: Sequence[SubTopology], existing_counts: M
             readers[topic].append(subtopology)
     waiting = deque(subtopologies)
     while waiting:
-        # Readers of a repartition topic are checked again when its count rises; that ends, since counts only rise.
+        # Readers of a repartition topic are checked again when its count rises; the loop ends, since counts only rise.
         subtopology = waiting.popleft()
         for topic, stated in subtopology.repartition.items():
             count = stated or _tasks(subtopology, counts)

@@ -1,8 +1,9 @@
-"""``task-sticky``: groups partitions into tasks, and assigns tasks to processes by their threads, near existing state.
+"""``task-sticky``: groups partitions into tasks, and assigns tasks to processes near their state, by thread counts.
 
-It follows the idea of Kafka Streams' assignor. A task is one partition number of a sub-topology's source topics;
-members with one process id are the threads of a process. A task goes to the process that ran it, or else to one that
-has a copy of its state, as far as balance allows (see ``unit_assignment``), and there to the thread that had it.
+This follows the idea of Kafka Streams' assignor. A task has the partitions with one number in a sub-topology's source
+topics. Members with the same process id are the threads of a process. A task goes to the process that ran it, or else
+to a process that has a copy of its state, as far as balance allows (see ``unit_assignment``). Within that process, it
+goes to the thread that ran it, if possible.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ __all__ = ["TASK_STICKY"]
 
 
 def _wanted_internal_topics(roster: Roster) -> dict[str, int]:
-    """Return repartition and changelog topics -> partitions that they must have; 0: not known."""
+    """Return repartition or changelog topic -> the number of partitions that it must have; 0 if unknown."""
     counts = dict(zip(roster.topics, roster.partitions, strict=True))
     subtopologies = roster.shared_by_all(SUBTOPOLOGIES)
     return required_partitions(subtopologies, counts)
 
 
 def _processes(roster: Roster) -> list[int]:
-    """Return each member's process as a number, in member order."""
+    """Return the number of each member's process, in member order."""
     numbers: dict[tuple[str, str], int] = {}
     return [
-        # A process id that equals another member's id is still not that member's process.
+        # A process id that equals another member's member id does not mean that member's process.
         numbers.setdefault((text, "" if text else member.member_id), len(numbers))
         for member, text in zip(roster.members, roster.of(PROCESS_ID), strict=True)
     ]
@@ -52,7 +53,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
 
 
 def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> list[UnitKind]:
-    """Return one kind of task, or one per set of subscribers while members subscribe to different sources."""
+    """Return one kind of task, or one for each set of subscribers if members subscribe to different sources."""
     parts: dict[int, list[int]] = {}
     for topic in sources:
         parts.setdefault(id(roster.subscribers[topic]), []).append(topic)
@@ -62,7 +63,7 @@ def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> l
         units = max(partitions[topic] for topic in topics)
         copied = {roster.topics[topic]: partitions[topic] for topic in topics}
         if subtopology.changelogs is not None:
-            # The part with all task numbers has the state. A topic that other members are active for is not a copy.
+            # The part with all task numbers has the state. A topic that other members consume as active is not a copy.
             own = set(copied)
             names = subtopology.changelogs if index == 0 else ()
             copied = {name: units for name in names if name in own or name not in roster.topics}

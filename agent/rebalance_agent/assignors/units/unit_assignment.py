@@ -1,11 +1,12 @@
-"""Assigns units to hosts by a cheapest flow, so that balance, moves and the use of standbys are exact.
+"""Assigns units to hosts by a minimum-cost flow, so that balance, moves and the use of standbys are optimal.
 
-A unit (see ``units``) goes to a *host*: a member, or a process with several. Units have *kinds*. Optimised in order:
+A unit (see ``units``) goes to a *host*: a member, or a process with several members. Units have *kinds*. The criteria,
+in order:
 
 1. each host has its share of every kind, rounded up or down;
-2. over all kinds, hosts are as even as this allows, in units per size;
+2. over all kinds, hosts are as even as the first criterion allows, in units per size;
 3. as many units as possible stay where they are;
-4. as many as possible of the others go where a copy of them is.
+4. as many as possible of the other units go to a host that has a copy of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SOURCE, _SINK, _FIRST = 0, 1, 2
 
 
 class Unit(NamedTuple):
-    """One unit: its kind, the hosts that have it (to an equal extent), and the hosts that have a copy of it."""
+    """One unit: its kind, the hosts that have equal (largest) parts of the unit, and the hosts that have a copy."""
 
     kind: int
     owners: tuple[int, ...]
@@ -34,8 +35,8 @@ class Unit(NamedTuple):
 def assign_units(kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units: Sequence[Unit]) -> list[int]:
     """Return each unit's host.
 
-    ``kinds``: host -> its size (> 0) for the hosts that may take units of a kind. ``sizes``: the size of every host,
-    over all kinds. Owners and standby hosts of a unit are among the hosts of its kind.
+    ``kinds``: for each kind, host -> the host's size (> 0), for hosts that may take units of this kind. ``sizes``: the
+    size of every host, over all kinds. Owners and standby hosts of a unit must be among the hosts of its kind.
     """
     network = _UnitFlow(kinds, sizes, units)
     network.solve()
@@ -43,7 +44,7 @@ def assign_units(kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units
 
 
 class _UnitFlow:
-    """The network: units of equal kind, owners and standby hosts share a node."""
+    """The flow network. Units with equal kind, owners and standby hosts share one node."""
 
     def __init__(self, kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units: Sequence[Unit]) -> None:
         self._classes = indexes_by_value(units)
@@ -65,9 +66,9 @@ class _UnitFlow:
         self._pooled: list[dict[int, int]] = []
 
     def solve(self) -> None:
-        """Start with hosts that keep what they have up to their certain share; send the rest in the cheapest way."""
+        """Let hosts keep their units up to their guaranteed share; send the other units at minimum cost."""
         kept: list[dict[int, int]] = [dict.fromkeys(share, 0) for share in self._shares]
-        # A move costs more than all unused copies, and balance more than all moves.
+        # One move costs more than all unused copies together, and one step of imbalance more than all moves together.
         move = self._count + 1
         for index, (unit, numbers) in enumerate(self._classes.items()):
             self._add_class(self._first_class + index, unit, len(numbers), kept[unit.kind], move)
@@ -102,9 +103,9 @@ class _UnitFlow:
                 if more:
                     network.add(slot, _FIRST + host, 1)
             self._pooled.append(arcs)
-        # One more unit costs a host the growth of load squared over size, whose total is lowest when loads are as even
-        # as possible. In two most even ways, the loads of a host differ by at most one, so that with one way known,
-        # only two steps of each host are in question. Only the order of costs matters.
+        # One more unit on a host costs the growth of the host's squared load over size. The total is lowest when loads
+        # are as even as possible. Between two most even spreads, a host's load differs by at most one, so with one such
+        # spread known, only two steps of each host have to be considered. Only the order of costs matters.
         steps = []
         for host, extras in enumerate(self._even_extras(loads)):
             if extras:
@@ -116,7 +117,7 @@ class _UnitFlow:
             network.add(_FIRST + host, _SINK, 1, cost=order[burden] * outweigh)
 
     def _even_extras(self, loads: Sequence[int]) -> list[int]:
-        """Return how many units beyond its certain ``loads`` each host has in one of the most even ways."""
+        """Return how many units beyond its guaranteed ``loads`` each host has in one of the most even spreads."""
         demands = []
         for total, share in zip(self._totals, self._shares, strict=True):
             rest = total - sum(sure for sure, _ in share.values())
@@ -126,7 +127,7 @@ class _UnitFlow:
         return [spread[host] for host in range(len(self._sizes))]
 
     def hosts(self) -> list[int]:
-        """Read the flow: the first units of a class stay or go to standby hosts, the others are dealt in turn."""
+        """Read the flow: the first units of a class stay or go to standby hosts; the others go to hosts in turn."""
         result = [-1] * self._count
         pools: list[list[int]] = [[] for _ in self._pools]
         for unit, numbers in self._classes.items():
@@ -145,13 +146,13 @@ class _UnitFlow:
 
 
 def _share(units: int, hosts: Mapping[int, int]) -> dict[int, tuple[int, bool]]:
-    """Return host -> its share of ``units``, rounded down, and whether it may have one more."""
+    """Return host -> the host's share of ``units``, rounded down, and whether the host may have one more unit."""
     whole = sum(hosts.values())
     return {host: (units * size // whole, units * size % whole > 0) for host, size in hosts.items()}
 
 
 def _burden(load: int, size: int) -> float:
-    # Division rounds correctly: equal quotients of whole numbers are equal floats, unequal ones of this size are not.
+    # Division rounds correctly: equal quotients of integers are equal floats; unequal quotients of this size differ.
     return (2 * load + 1) / size
 
 

@@ -1,4 +1,4 @@
-"""The common plan, promise and user data of strategies that assign units; they differ in their units and hosts."""
+"""The common plan, promise and user data of strategies that assign units; strategies differ in units and hosts."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ def unit_strategy(
 ) -> Strategy:
     """Return the strategy that assigns the units of ``kinds``, with standbys on other hosts (``host_of`` by member).
 
-    Units are balanced by kind, then over all kinds, then with the fewest moves. With standbys, the balance waits for
-    copies, up to ``state_factor``; the promise is the balance that the group finally reaches.
+    Units are balanced by kind, then over all kinds, and with the fewest moves. With standbys, the best balance waits
+    until copies are built, within the limit ``state_factor``. The promise is the balance that the group finally
+    reaches.
     """
 
     def plan(roster: Roster) -> Plan:
-        # Without standbys, no member would build a copy that a unit could wait for.
+        # Without standbys, no member would build a copy for which a unit could wait.
         factor = roster.shared_by_all(state_factor) if roster.shared_by_all(NUM_STANDBYS) else 1.0
         return plan_units(roster, kinds(roster), host_of(roster), factor)
 
@@ -76,10 +77,11 @@ def _copies_in(user_data: bytes) -> AssignedCopies:
 
 
 def _promise(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
-    """Return the most partitions that a member has in any assignment that is balanced in units.
+    """Return the maximum number of partitions of each member over all assignments that are balanced in units.
 
-    Units have different numbers of partitions, so no promise in partitions states a balance in units exactly: every
-    balanced assignment keeps this one, and most that keep it are balanced. It does not depend on ownership.
+    Units have different numbers of partitions, so a promise in partitions cannot state a balance in units exactly.
+    Every balanced assignment keeps this promise, and most assignments that keep it are balanced. The promise does not
+    depend on ownership.
     """
     partitions = roster.partitions
     sure = [0] * len(roster.members)
@@ -87,7 +89,8 @@ def _promise(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
     extras: list[list[int]] = [[] for _ in roster.members]
     for kind in kinds:
         floor, rest = divmod(kind.units, len(kind.members))
-        # Lower numbers are in more topics, where counts differ: the heaviest units come first.
+        # If topics' counts differ, lower partition numbers exist in more topics: the first units have the most
+        # partitions.
         load = sum(min(floor, partitions[topic]) for topic in kind.topics)
         weight = sum(floor < partitions[topic] for topic in kind.topics)
         for member in kind.members:
@@ -98,7 +101,7 @@ def _promise(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
     total, sharers = sum(kind.units for kind in kinds), len(set().union(*(kind.members for kind in kinds))) or 1
     ceilings = []
     for member, weights in enumerate(extras):
-        # With equal subscriptions, all kinds together are rounded up once; else each kind on its own.
+        # With equal subscriptions, the sum over all kinds is rounded up once; otherwise each kind is rounded up.
         extra_units = -(-total // sharers) - units[member] if roster.uniform() else len(weights)
         ceilings.append(sure[member] + sum(sorted(weights, reverse=True)[: max(extra_units, 0)]))
     return Promise.at_most(ceilings)

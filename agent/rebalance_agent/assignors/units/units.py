@@ -1,9 +1,9 @@
-"""Units: partitions that stay together. The common part of the strategies with standbys.
+"""Plans units, which are partitions that stay together, and their copies, for all strategies with standbys.
 
-A *kind* of unit is a set of topics with the same subscribers; its unit ``n`` is partition ``n`` of each topic that has
-one. A member's *host* is itself, or its process with all members in it. Units go to hosts first, then to members:
-``unit_assignment`` places the units themselves, ``near_state`` lets them wait for copies, ``standby_spread`` places
-their standbys.
+A *kind* of unit is a set of topics with the same subscribers. Unit ``n`` of a kind consists of partition ``n`` of each
+topic that has such a partition. A member's *host* is the member itself, or its process with all members in it. Units
+are assigned to hosts first, then to members: ``unit_assignment`` places the units themselves, ``near_state`` lets units
+wait for copies, and ``standby_spread`` places the standbys.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from rebalance_agent.model.partitions import topic_partitions
 __all__ = ["UnitKind", "plan_copies", "plan_units"]
 
 _UnitName = tuple[int, int]
-"""Kind and number."""
+"""A unit's kind and number."""
 
 _ByTopic = Mapping[str, Mapping[int, Iterable[int]]]
-"""Topic -> member -> partitions that it has."""
+"""Topic -> member -> the partitions of the topic that the member has."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitKind:
-    """Topics (indexes in the roster) whose partitions of one number are a unit, and ``members``: their subscribers.
+    """``topics`` (indexes in the roster) whose partitions with the same number are a unit; ``members``: subscribers.
 
-    ``units``: how many there are, the most partitions of a topic. ``copied``: topic -> its partitions, for the topics
-    that a standby copies: of unit ``n``, partition ``n`` of each that has one.
+    ``units``: the number of units, which is the maximum partition count of the topics. ``copied``: topic -> partition
+    count, for the topics that a standby copies: for unit ``n``, it copies partition ``n`` of each topic that has such a
+    partition.
     """
 
     topics: tuple[int, ...]
@@ -46,7 +47,7 @@ class UnitKind:
 def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], factor: float) -> Plan:
     """Return the plan of all units; ``host_of`` has each member's host.
 
-    With a ``factor`` above 1, units stay near their state (`near_state`), on a host with at most this factor times its
+    If ``factor`` is above 1, units stay near their state (`near_state`), on hosts with at most this factor times their
     share.
     """
     assignment = _UnitAssignment(roster, kinds, host_of)
@@ -64,11 +65,11 @@ def plan_units(roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]
 def plan_copies(
     roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int], count: int, target: Plan, now: Plan
 ) -> CopiesPlan:
-    """Return up to ``count`` copies of each unit, on other hosts than that of its owner in ``target``.
+    """Return up to ``count`` copies of each unit, on hosts other than the host of the unit's owner in ``target``.
 
-    Hosts that have a copy keep it first, then those that owned the unit until now. There is one more copy on the host
-    to which a unit will move (`near_state`), or that gets it only in the follow-up rebalance, not ``now``: this host
-    keeps what it has until then.
+    Hosts that have a copy are preferred, then hosts that owned the unit until now. There is one more copy on a host to
+    which a unit will move (`near_state`). Likewise, a host with a copy that gets the unit only in the follow-up
+    rebalance, not ``now``, keeps its copy until then.
     """
     if not count or not any(kind.copied for kind in kinds):
         return CopiesPlan(roster.empty_plan(), roster.empty_plan())
@@ -113,7 +114,7 @@ def _names(kinds: Sequence[UnitKind]) -> list[_UnitName]:
 
 
 class _Held:
-    """The part of each unit that members have; ``contents``: topic -> partitions, of which units of a kind consist."""
+    """The part of each unit that members have; ``contents``: topic -> partition count, for the topics of each kind."""
 
     def __init__(self, contents: Sequence[Mapping[str, int]], by_topic: _ByTopic) -> None:
         self._counts: list[dict[int, dict[int, int]]] = []
@@ -128,7 +129,7 @@ class _Held:
             self._counts.append(counts)
 
     def main_holders(self, kind: int, number: int) -> tuple[int, ...]:
-        """Return the members that have most partitions of a unit: nearly always one member, which has all."""
+        """Return the members with most partitions of a unit: nearly always one member, which has all the partitions."""
         counts = self._counts[kind].get(number)
         if not counts:
             return ()
@@ -141,8 +142,8 @@ class _Held:
 class _UnitAssignment:
     """The units and hosts of a roster.
 
-    ``contents``: by kind, topic -> partitions, of which its units consist; ``host_sizes``: by kind, host -> subscribers
-    there; ``sizes``: by host, all members.
+    ``contents``: by kind, topic -> partition count, for the kind's topics; ``host_sizes``: by kind, host -> number of
+    the kind's subscribers on it; ``sizes``: by host, the number of members with a subscription, at least 1.
     """
 
     def __init__(self, roster: Roster, kinds: Sequence[UnitKind], host_of: Sequence[int]) -> None:
@@ -150,7 +151,7 @@ class _UnitAssignment:
         self._host_of = host_of
         busy = set[int]().union(*(kind.members for kind in kinds))
         at = Counter(host for member, host in enumerate(host_of) if member in busy)
-        # A host without subscribers takes nothing, whatever its size.
+        # A host without subscribers takes no units, whatever its size.
         self.sizes = [at[host] or 1 for host in range(max(host_of, default=-1) + 1)]
         self.host_sizes: list[dict[int, int]] = []
         for kind in kinds:
@@ -165,7 +166,7 @@ class _UnitAssignment:
         self.copied = _Held([kind.copied for kind in kinds], _inverted(roster.standbys))
 
     def units(self, names: Iterable[_UnitName]) -> list[Unit]:
-        """Return the units with the hosts that have them or copies of them."""
+        """Return the units, each with the hosts that have the unit or a copy of it."""
         return [
             Unit(
                 kind,
@@ -176,14 +177,14 @@ class _UnitAssignment:
         ]
 
     def hosts(self, kind: int, members: Iterable[int]) -> tuple[int, ...]:
-        """Return the hosts of ``members`` that may take units of ``kind``, each once."""
+        """Return, once each, the hosts of ``members`` that may take units of ``kind``."""
         host_sizes = self.host_sizes[kind]
         return tuple(dict.fromkeys(host for member in members if (host := self._host_of[member]) in host_sizes))
 
     def choose_members(
         self, units: Sequence[_UnitName], hosts: Sequence[int], first: _Held, second: _Held
     ) -> list[int]:
-        """Return each unit's member within its host, preferably one that has it by ``first``, or else by ``second``."""
+        """Return each unit's member on its host: preferably one that has it in ``first``, or else in ``second``."""
         members = indexes_by_value(self._host_of)
         result = [-1] * len(units)
         for host, indices in indexes_by_value(hosts).items():
@@ -198,7 +199,7 @@ class _UnitAssignment:
     def _choose_within_host(
         self, members: Sequence[int], units: Sequence[_UnitName], first: _Held, second: _Held
     ) -> list[int]:
-        """Return each unit's position in ``members``, which are those of one host."""
+        """Return the position of each unit's member in ``members``, which are the members of one host."""
         kinds = {kind: turn for turn, kind in enumerate(dict.fromkeys(kind for kind, _ in units))}
         entitled = [set(self._kinds[kind].members) for kind in kinds]
         host_sizes = [
@@ -207,7 +208,7 @@ class _UnitAssignment:
         ]
 
         def positions(kind: int, holders: Iterable[int]) -> tuple[int, ...]:
-            # Holders on other hosts do not count here.
+            # Members on other hosts do not count here.
             return tuple(position for position in host_sizes[kinds[kind]] if members[position] in holders)
 
         return assign_units(
@@ -235,7 +236,7 @@ def _inverted(given: Sequence[Mapping[str, Iterable[int]]]) -> _ByTopic:
 def _as_plan(
     roster: Roster, contents: Sequence[Mapping[str, int]], units: Sequence[_UnitName], members: Sequence[int]
 ) -> Plan:
-    """Return units as partitions; ``contents``: topic -> partitions, of which units of a kind consist."""
+    """Return the partitions of units as a plan; ``contents``: topic -> partition count, for each kind's topics."""
     plan: list[list[tuple[str, int]]] = [[] for _ in roster.members]
     for (kind, number), member in zip(units, members, strict=True):
         for topic, count in contents[kind].items():

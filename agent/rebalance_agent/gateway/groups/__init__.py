@@ -1,7 +1,7 @@
-"""Runs our strategies in groups of unmodified clients, and reports their rebalances from the frames.
+"""Runs our strategies in groups of unmodified clients, and reports these groups' rebalances from their frames.
 
-A gateway has one `GroupInterceptors`, and a connection one `GroupInterceptor` (``for_connection()``). The relay calls
-six of its methods::
+A gateway has one `GroupInterceptors`, and each connection has one `GroupInterceptor` (``for_connection()``). The relay
+calls six methods of the `GroupInterceptor`::
 
     wants(head)                        whether this request is to be read
     observes(head)                     whether it is never changed, and may pass unread if it is large
@@ -10,20 +10,20 @@ six of its methods::
     response(head, frame)              the frame to send to the client instead
     closed()                           the connection was closed
 
-They raise only `DecodeError` (for a JoinGroup or SyncGroup that cannot be read). After any other error the client's
-own bytes are forwarded, and the error is counted and logged.
+These methods raise only `DecodeError`, for a JoinGroup or SyncGroup that cannot be read, and ConnectionError. After any
+other error the client's own bytes are forwarded, and the error is counted and logged.
 
-- ``group_interceptor``: gives each frame to the handler of its API; ``frame_handler``: the base of the handlers;
+- ``group_interceptor``: passes each frame to the handler of its API; ``frame_handler``: the base class of the handlers;
   ``gateway_groups``: the state that all connections share.
-- ``join_group``, ``sync_group``: the handlers that rewrite; ``observed_apis``, ``consumer_heartbeats`` (KIP-848): the
-  handlers that only read.
-- ``offered_protocols``: adds our strategy before the assignors that a JoinGroup offers; ``client_answers``: rewrites
-  responses for the client.
-- ``leading``: the group leader's decisions: the assignment by our assignor, and the generation that it begins.
-- ``member_entries``: each member's offer and assignment; ``assignment_recovery``: recovers assignments after a
-  gateway's restart.
-- ``client_membership``: tracks one member's rebalances from its frames; ``client_events``: builds their events;
-  ``callback_times``: finds the durations of callbacks in the metrics that clients push.
+- ``join_group``, ``sync_group``: the handlers that rewrite frames; ``observed_apis``, ``consumer_heartbeats``
+  (KIP-848): the handlers that only read frames.
+- ``offered_protocols``: adds our strategy before the assignors that a JoinGroup offers; ``client_answers``: removes our
+  strategy from the responses to the client.
+- ``leading``: computes the group leader's assignment with our assignor.
+- ``member_entries``: stores each member's offer and assignment; ``assignment_recovery``: recovers assignments after a
+  restart of the gateway.
+- ``client_membership``: tracks one member's rebalances from its frames; ``client_events``: builds the events of these
+  rebalances; ``callback_times``: finds the durations of callbacks in the metrics that clients push.
 
 This package reads frames with ``gateway.transport`` and opens no connections.
 """

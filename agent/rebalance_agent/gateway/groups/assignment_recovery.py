@@ -1,7 +1,7 @@
 """Recovers the partitions of a member after a restart of the gateway, from a DescribeGroups response.
 
-The coordinator returns assignments only while the group is stable, so the gateway asks at the member's first heartbeat:
-once the group rebalances, it is too late.
+The coordinator returns assignments only while the group is stable. The gateway therefore asks at the member's first
+heartbeat: once the group rebalances, it is too late.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["DESCRIBE_SECONDS", "described_assignment", "recover"]
 
 DESCRIBE_SECONDS = 2.0
-"""Longest time (seconds) for which a heartbeat waits for the response, which takes a millisecond or two."""
+"""Longest time (seconds) for which a heartbeat waits for the response. The response takes a millisecond or two."""
 
 DESCRIBE_VERSION = 4
 """The first DescribeGroups version with static members' instance ids; every broker since 2.4 has it."""
 
 
 async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions | None, bool]:
-    """Return the partitions of a stable group's member (None if unknown), and whether it is no group of consumers.
+    """Return the partitions of a member of a stable group (None if unknown), and whether the group has no consumers.
 
     Raises:
         ConnectionError: the connection was closed.
@@ -40,7 +40,7 @@ async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions
 
 
 def described_assignment(response: Any, group: str, member_id: str) -> TopicPartitions | None:  # noqa: ANN401
-    """Return a member's partitions from a DescribeGroups response; None while its group rebalances."""
+    """Return a member's partitions from a DescribeGroups response; None while the group rebalances."""
     for described in response.groups or ():
         if described.group_id == group and not described.error_code and described.protocol_type == CONSUMER:
             for member in described.members or ():

@@ -1,7 +1,8 @@
 """Finds the durations of one consumer's callbacks in the metrics that its client pushes (KIP-714).
 
-A client pushes the maximum duration of its last callbacks, which may belong to several rebalances. If the maximum rises
-from one push to the next, it was measured in between. If only one callback can have run then, it took exactly as long.
+A client pushes the maximum duration of its recent callbacks, which may belong to several rebalances. If the maximum
+rises from one push to the next, a callback between the two pushes took that long. If only one callback can have run in
+this time, its duration is the maximum.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from rebalance_agent.model.events import Callback, MemberEvent
 __all__ = ["RUNS_MAX", "CallbackTimes"]
 
 RUNS_MAX = 8
-"""Maximum callbacks remembered of each kind; beyond it, the oldest are merged into one whose event is unknown."""
+"""Maximum callbacks remembered of each kind; beyond it, the two oldest are merged into one without an event."""
 
 ROUNDING_SECONDS = 0.001
-"""Clients measure whole milliseconds, and so do events: each may be off by less than one."""
+"""Clients and events measure whole milliseconds, so each duration may be off by less than one millisecond."""
 
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """A callback that ran between ``since`` and ``until`` (monotonic seconds), or did not run at all.
+    """A callback that ran between ``since`` and ``until`` (monotonic seconds), or that did not run at all.
 
-    ``event_id``: the id of the callback's member event; empty if there is none. ``event``: that event, once published.
+    ``event_id``: the id of the callback's member event; empty if it has none. ``event``: that event, once published.
     """
 
     since: float
@@ -45,9 +46,9 @@ class _Rise:
 
 
 class CallbackTimes:
-    """The callbacks of one consumer, and the maxima that its client pushes.
+    """The callbacks of one consumer, and the maxima that the consumer's client pushes.
 
-    ``emit`` gets the event of a callback again, with its duration and a higher revision.
+    ``emit`` publishes the event of a callback again, with the callback's duration and a higher revision.
     """
 
     def __init__(self, clock: Clock, emit: Callable[[MemberEvent], None]) -> None:
@@ -61,20 +62,20 @@ class CallbackTimes:
         """Times of the last push and of the push before it."""
 
     def revoked(self, event: MemberEvent | None, seconds: float = math.inf) -> None:
-        """Record that a revoked callback may have run, in the last ``seconds``, and that no callback runs now."""
+        """Record that a revoked callback may have run in the last ``seconds``, and that no callback is running now."""
         now = self._clock.monotonic()
         self._add(Callback.REVOKED, _Run(now - seconds, now, event.event_id if event else "", event))
         self._end_assigned(now)
 
     def assigning(self, event: MemberEvent | None, seconds: float = 0.0) -> None:
-        """Record that the client got an assignment ``seconds`` ago: its assigned callback began then, or begins later.
+        """Record that the client got an assignment ``seconds`` ago: its assigned callback began at that time or later.
 
-        ``event``: the event about it, which is not published yet; None if there is none.
+        ``event``: the event about the assignment, not yet published; None if there is none.
         """
         self._add(Callback.ASSIGNED, _Run(self._clock.monotonic() - seconds, event_id=event.event_id if event else ""))
 
     def assigned(self, event: MemberEvent) -> None:
-        """Record that the ``event`` about an assignment is published. If it has an end, the callback has returned."""
+        """Record that an assignment's ``event`` is published. If the event has an end, the callback has returned."""
         for run in self._runs[Callback.ASSIGNED]:
             if run.event_id == event.event_id:
                 run.event = event
@@ -84,7 +85,8 @@ class CallbackTimes:
     def pushed(self, instance_id: str, maxima: Mapping[Callback, float]) -> None:
         """Process a push of the client's instance: the longest duration (seconds) of each kind of callback.
 
-        Kinds without a measured callback are absent. A client measures a push after the response to its push before.
+        Kinds without a measured callback are absent. A client computes each push after it got the response to its
+        previous push.
         """
         now = self._clock.monotonic()
         rises, self._rises = self._rises, {}
@@ -96,14 +98,15 @@ class CallbackTimes:
                 if seconds > self._maxima.get(callback, -math.inf):
                     self._rises[callback] = _Rise(seconds, self._pushes[1], now)
             self._pushes = now, self._pushes[0]
-        else:  # what it measured before is unknown
+        else:  # what this instance measured before is unknown
             self._instance_id, self._pushes = instance_id, (now, -math.inf)
         self._maxima = maxima
 
     def _attribute(self, callback: Callback, rise: _Rise) -> None:
         """Publish the duration of the only callback that can have caused this rise.
 
-        That is one push later, since the frame after a revoked callback may come after the push that includes it.
+        This is done one push later, since the frame after a revoked callback may arrive after the push with its
+        duration.
         """
         possible = [run for run in self._runs[callback] if run.since < rise.until and run.until > rise.since]
         if len(possible) != 1:

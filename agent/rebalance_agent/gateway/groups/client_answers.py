@@ -1,4 +1,4 @@
-"""Rewrites responses for the client, so that they name its own assignor and contain no data of our strategy."""
+"""Rewrites responses so that they name the client's own assignor and contain no data of our strategy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """The members of the generation that this member leads, with their subscriptions for our strategy.
+    """The members of the generation that this member leads, with the members' subscriptions for our strategy.
 
     ``member_ids`` includes members whose subscription cannot be read, since each member must get an assignment.
     """
@@ -58,7 +58,7 @@ def elected(response: Any) -> Election | None:  # noqa: ANN401 - kafka-python is
 
 
 def restore_join(response: Any, offer: Offer) -> None:  # noqa: ANN401
-    """Rewrite a JoinGroup response that names our strategy into one for the client's own assignor."""
+    """Rewrite a JoinGroup response that names our strategy into a response for the client's own assignor."""
     response.protocol_name = offer.client_name
     for member in response.members:
         member.metadata = plain_subscription(bytes(member.metadata), offer.version)
@@ -90,7 +90,7 @@ def translate_assignments(request: Any, answers: Mapping[str, bytes], election: 
 
 
 def restore_assignment(response: Any, given: ConsumerAssignment) -> None:  # noqa: ANN401
-    """Remove our strategy's user data from a SyncGroup response; ``given`` is its assignment."""
+    """Remove our strategy's user data from a SyncGroup response; ``given``: the response's assignment."""
     if given.user_data is not None:
         response.assignment = encode_assignment(
             replace(given, version=min(given.version, NEWEST_VERSION), user_data=None)

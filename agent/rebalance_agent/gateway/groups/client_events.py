@@ -1,4 +1,4 @@
-"""Builds the events of one consumer behind a gateway; `client_membership` decides when."""
+"""Builds the events of one consumer behind a gateway; `client_membership` decides when to build an event."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]
 
 REASON_MAX = 1_000
-"""Maximum number of characters kept of a client's reason, which is usually one sentence (KIP-800)."""
+"""Maximum number of characters that are kept of a client's reason (KIP-800); a reason is usually one sentence."""
 
 Emit = Callable[[MemberEvent | AssignEvent | LedGenerationEvent], None]
-"""Function that accepts an event. It never blocks and never raises."""
+"""A function that accepts an event. It never blocks and never raises."""
 
 
 class ClientEvents:
@@ -33,7 +33,7 @@ class ClientEvents:
     """
 
     def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
-        """Start without events; ``emit`` gets the events of `record_decision`."""
+        """Start without events; ``emit`` gets the events of `record_decision` and `record_generation`."""
         self._group, self._client_id, self._instance_id = group, client_id, instance_id
         self._clock, self._emit = clock, emit
         self.process = uuid.uuid4().hex
@@ -74,7 +74,7 @@ class ClientEvents:
         )
 
     def commit_rejected(self, partitions: int) -> None:
-        """Add a number of partitions whose commits the coordinator refused; the next member event has the sum."""
+        """Add a number of partitions whose commits the coordinator refused; the next member event contains the sum."""
         self._rejected += partitions
 
     def record_decision(
@@ -109,7 +109,7 @@ class ClientEvents:
         )
 
     def record_generation(self, led: LedMembers, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
-        """Publish the generation that the consumer leads: the coordinator accepted its assignment."""
+        """Publish the generation that the consumer leads, since the coordinator accepted the consumer's assignment."""
         self._sequence += 1
         self._emit(
             led.event(

@@ -1,7 +1,7 @@
 """Tracks one consumer's rebalances from its frames; publishes them as member events with the evidence ``gateway``.
 
-A gateway does not see the client's callbacks. Their times are taken from neighbouring frames;
-``docs/reference/gateway.md`` lists them and their accuracy.
+A gateway does not see the client's callbacks. The times of callbacks are taken from the frames before and after them;
+``docs/reference/gateway.md`` lists these times and their accuracy.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_parti
 __all__ = ["FETCH_SECONDS_MAX", "FETCH_SECONDS_MIN", "Alive", "ClientMembership"]
 
 FETCH_SECONDS_MAX = 60.0
-"""Longest wait for a first Fetch: a heartbeat ends it within seconds, unless the consumer vanished."""
+"""Longest wait (seconds) for a first Fetch: a heartbeat ends the wait within seconds, unless the consumer vanished."""
 
 FETCH_SECONDS_MIN = 2.0
-"""Shortest wait for a first Fetch: librdkafka sends a heartbeat immediately after SyncGroup, before it calls its
-application. The event must arrive before the observer settles the rebalance (``settle_seconds``)."""
+"""Shortest wait (seconds) for a first Fetch: librdkafka sends a heartbeat immediately after SyncGroup, before it calls
+the application. The event must arrive before the observer settles the rebalance (``settle_seconds``)."""
 
 Alive = Callable[[str], None]
-"""Called with the ``process`` of a consumer's events to report that it is alive, even without events."""
+"""Called with the ``process`` of a consumer's events to report that this process is alive, even without events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class _Moment:
 
 @dataclass(eq=False)
 class ClientMembership:
-    """A consumer's partitions, and the progress of its rebalance. Each method is called when its event happens.
+    """A consumer's partitions, and the progress of its rebalance. Call each method when its event happens.
 
-    ``owned``, ``generation``: the last assignment and its generation; ``generation`` is -1 where that is unknown.
-    ``emit`` takes the events, which ``events`` builds.
+    ``owned``, ``generation``: the last assignment and its generation (-1 if unknown). ``emit`` publishes the events
+    that ``events`` builds.
     """
 
     group: str
@@ -102,18 +102,18 @@ class ClientMembership:
         self.record_rebalance()
 
     def record_join_request(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
-        """Record a JoinGroup: the consumer gave up all partitions except ``kept_partitions`` (None if it is eager).
+        """Record a JoinGroup: the consumer gave up all partitions except ``kept_partitions`` (None: it is eager).
 
         ``reason``: the client's reason (KIP-800).
         """
         self.settle()
-        self.record_leave()  # in case its LeaveGroup was not answered yet
+        self.record_leave()  # in case an earlier LeaveGroup was not answered yet
         if self._joining is not None:
             return  # a retry
         now = self._joining = self._now()
         self._join_reason = reason
         if kept_partitions and self.generation < 0 and not self.owned:
-            self.owned = kept_partitions  # it joined before the gateway saw it
+            self.owned = kept_partitions  # the consumer joined before the gateway saw it
         revoked = pairs(self.owned) - pairs(kept_partitions or {})
         self.record_revoked()
         asked, self._announced = self._announced, None
@@ -123,11 +123,11 @@ class ClientMembership:
             event = self._emit(Callback.REVOKED, topic_partitions(revoked), now.ms, now.ms)
             self.callbacks.revoked(event, math.inf if asked is None else now.since(asked))
         elif kept_partitions is None and not self.owned:
-            self.callbacks.revoked(None)  # Java's eager clients call it without partitions, too
+            self.callbacks.revoked(None)  # Java's eager clients call the callback even without partitions
         self.owned = topic_partitions(pairs(self.owned) - revoked)
 
     def record_owned(self, partitions: TopicPartitions) -> None:
-        """Process the partitions that the client reports: they may show the end of a revocation or an assignment."""
+        """Process the partitions that the client reports; they may show that a revocation or assignment has ended."""
         held = pairs(partitions)
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
             self.record_revoked()
@@ -149,24 +149,24 @@ class ClientMembership:
         self.member_id, self.generation = member_id, generation
 
     def expect_assignment(self) -> None:
-        """Record that the coordinator assigned partitions now; `record_assigned` names them later."""
+        """Record that the coordinator has just assigned partitions; `record_assigned` names the partitions later."""
         self._promised = self._now()
 
     def record_assigned(self, partitions: TopicPartitions) -> None:
-        """Set the consumer's partitions, as of now, or since `expect_assignment`."""
+        """Set the partitions that the consumer has since now, or since `expect_assignment` if that was called."""
         self.settle()
         now, self._promised = self._promised or self._now(), None
         if self._joined is not None:
             self.events.waits["sync_seconds"] = now.since(self._joined)
         self._joining = self._joined = self._announced = None
-        # Partitions that are still being given up stay so unless they are assigned again.
+        # Partitions that are still being given up remain in this state unless they are assigned again.
         leaving, since = self._giving_up or ({}, now)
         has = pairs(partitions)
         owned_before = pairs(self.owned) | (pairs(leaving) & has)
         self.owned, revoked = partitions, (pairs(leaving) | owned_before) - has
         self._giving_up = (topic_partitions(revoked), since) if revoked else None
         if not has - owned_before and not self.events.waits:
-            self.callbacks.assigning(None)  # Java's clients call it without partitions, too
+            self.callbacks.assigning(None)  # Java's clients call the callback even without partitions
             return  # no change
         event = self._event(Callback.ASSIGNED, topic_partitions(has - owned_before), now.ms, now.ms, self._join_reason)
         self._join_reason = None
@@ -200,7 +200,7 @@ class ClientMembership:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
-        """Record that the consumer lost its membership: the coordinator does not know it, or another replaced it."""
+        """Record that the consumer lost its membership: the coordinator refuses it, or another consumer replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms
@@ -215,7 +215,7 @@ class ClientMembership:
         self._leaving = None
 
     def record_leave(self) -> None:
-        """Report that the consumer left, even if its request was never answered; no effect if it did not ask to."""
+        """Report that the consumer left, even if its request was never answered; do nothing if it sent no request."""
         if self._leaving is None:
             return
         (asked, reason), self._leaving = self._leaving, None
@@ -224,7 +224,7 @@ class ClientMembership:
     def _nothing_left(self) -> TopicPartitions:
         """Reset the state of a consumer that is no longer a member; return what it owned or was giving up."""
         self.settle()
-        self.callbacks.revoked(None)  # clients that close call it before they leave
+        self.callbacks.revoked(None)  # clients that close call the callback before they leave
         owned_before, self.owned = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {}), {}
         self._joining = self._joined = self._announced = self._giving_up = self._promised = None
         return topic_partitions(owned_before)

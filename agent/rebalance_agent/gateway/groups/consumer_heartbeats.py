@@ -1,4 +1,4 @@
-"""Reads ConsumerGroupHeartbeat (KIP-848), for members of groups whose coordinator assigns. Changes no frame."""
+"""Reads ConsumerGroupHeartbeat (KIP-848), for groups whose coordinator computes assignments. Changes no frame."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["NAMES_MAX", "ConsumerHeartbeatHandler"]
 
 NAMES_MAX = 10_000
-"""Maximum number of topic ids with a cached name: more than a pod subscribes to."""
+"""Maximum number of topic ids with a cached name: more than the topics of a pod's subscriptions."""
 
 METADATA_VERSION = 12
 """The first Metadata version with topic ids in requests and responses; brokers with KIP-848 have it."""
@@ -49,7 +49,7 @@ class _Sent:
 
 
 class ConsumerHeartbeatHandler(FrameHandler):
-    """Tracks members' epochs, their assignments, and when they report that they gave up or took over partitions."""
+    """Tracks members' epochs and assignments, and when members report that they gave up or took over partitions."""
 
     API_KEY = HEARTBEAT_KEY
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
@@ -57,7 +57,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Read the request with our own schema, since kafka-python has no class for this API.
 
-        Its header ends with the client id.
+        The request's header ends with the client id.
         """
         header = frame[: client_id_end(frame)]
         return OpenedFrame(header, decode_heartbeat(head.api_version, frame), head.api_version)
@@ -85,14 +85,14 @@ class ConsumerHeartbeatHandler(FrameHandler):
         membership.beat(self._shared.alive)
         if epoch == JOIN_EPOCH:
             membership.record_join_request({})
-            entry.pending_target, entry.unseen_before = None, False  # its former membership has ended
+            entry.pending_target, entry.unseen_before = None, False  # the member's former membership has ended
         await self._learn(ask, message["subscribed_topic_names"] or (), entry)
         if message["topic_partitions"] is not None:
             self._hold(entry, _by_id(message["topic_partitions"]))
         return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
-        """Return the member's group and timeout, which it sends (not as -1) when it joins and when it changes."""
+        """Return the member's group and timeout; a heartbeat has a timeout only if the member joins or changes it."""
         return message["group_id"], max(0, message["rebalance_timeout_ms"]) / 1000
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
@@ -108,7 +108,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
             return False
         membership.member_id = message["member_id"] or membership.member_id
         names = memory.group, membership.member_id, memory.instance_id
-        # Another process of the same static member may have taken over the entry during this one's last heartbeat.
+        # During this heartbeat, another process of the same static member may have taken over the entry.
         if memory.epoch == JOIN_EPOCH or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
         if message["assignment"] is None and entry.pending_target is None:
@@ -122,13 +122,13 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: _Sent) -> None:
-        """Treat a member that asked to leave as left: clients close the connection without waiting long."""
+        """Count a member that asked to leave as left: clients close the connection without a long wait."""
         if memory.epoch < JOIN_EPOCH:
             memory.entry.membership.record_leave()
             self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
 
     async def _learn(self, ask: Ask, names: Iterable[str], entry: MemberEntry) -> None:
-        """Ask for the ids of newly subscribed topics, and for the names of assigned topic ids."""
+        """Request the ids of newly subscribed topics, and the names of assigned topic ids."""
         names_by_id = self._shared.topic_names
         new = sorted(set(names) - set(names_by_id.values())) if names else []
         ids = sorted((entry.pending_target or {}).keys() - names_by_id.keys())
@@ -145,7 +145,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         self._name(entry)
 
     def _hold(self, entry: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
-        """Process the partitions that the member reports; for a member unseen before, nothing else is known."""
+        """Process the partitions that the member reports; for a member unseen before, only these are known."""
         if not entry.unseen_before:
             entry.membership.record_owned(self._by_name(partitions))
         elif partitions.keys() <= self._shared.topic_names.keys():
@@ -159,14 +159,14 @@ class ConsumerHeartbeatHandler(FrameHandler):
         entry.pending_target = None
         partitions = self._by_name(target)
         if entry.unseen_before:
-            # What it owned before is unknown.
+            # The partitions that the member owned before are unknown.
             entry.membership.owned, entry.unseen_before = partitions, False
             return
         entry.membership.record_assigned(partitions)
         self._shared.await_fetch(entry.membership)
 
     def _by_name(self, partitions: Mapping[str, Sequence[int]]) -> TopicPartitions:
-        """Return partitions by topic name, of the topics whose names are known."""
+        """Return partitions by topic name, for the topics whose names are known."""
         names_by_id = self._shared.topic_names
         named = sorted((names_by_id[topic_id], topic_id) for topic_id in partitions.keys() & names_by_id.keys())
         return {name: tuple(sorted(set(partitions[topic_id]))) for name, topic_id in named if partitions[topic_id]}

@@ -1,4 +1,4 @@
-"""The base class of the handlers of one API's frames, and the error codes that end a membership."""
+"""The base class for handlers of one API's frames, and the error codes that end a membership."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ PASS = FrameResult()
 
 
 class FrameHandler:
-    """Handles the frames of one API on one connection, by default with kafka-python's message classes.
+    """Handles the frames of one API on one connection; by default, it reads them with kafka-python's message classes.
 
-    ``STRICT``: an unreadable frame ends the connection; otherwise it is forwarded, and the broker decides.
+    ``STRICT``: an unreadable frame ends the connection. Otherwise it is forwarded, and the broker decides.
     """
 
     REQUEST: ClassVar[Any]
@@ -55,7 +55,7 @@ class FrameHandler:
         self._shared = shared
 
     def __init_subclass__(cls) -> None:
-        """Take the API key and newest version from kafka-python's class, unless the handler reads newer ones."""
+        """Take the API key and newest version from kafka-python's class, unless the handler reads newer versions."""
         if "REQUEST" in vars(cls):
             cls.API_KEY = cls.REQUEST.API_KEY
             cls.VERSION_MAX = vars(cls).get("VERSION_MAX", cls.REQUEST.max_version)
@@ -69,7 +69,7 @@ class FrameHandler:
         return _without_nulls(open_frame(self.REQUEST, head, frame))
 
     def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Decode the response to a request with ``head``.
+        """Decode the response to the request with this ``head``.
 
         Raises:
             DecodeError: it breaks its schema.
@@ -81,7 +81,7 @@ class FrameHandler:
         raise NotImplementedError
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401, ARG002
-        """Return group and rebalance timeout (seconds, 0 if unknown) of the sending member; None if it is no member."""
+        """Return the sender's group and rebalance timeout (seconds, 0 if unknown); None if the sender is no member."""
         return None
 
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
@@ -113,6 +113,6 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
 
 
 def note_loss(membership: ClientMembership, error_code: int, api: str, generation: int) -> None:
-    """Report the member as lost if the error code means that and ``generation`` (the request's) is the current one."""
+    """Report a lost membership if the error code means this and the request's ``generation`` is the current one."""
     if error_code in LOST and generation == membership.generation and not membership.rejoining:
         membership.record_loss(f"{LOST[error_code]} in the response to {api}")

@@ -21,55 +21,56 @@ __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 _logger = logging.getLogger(__name__)
 
 ASSIGNING_MAX = 2
-"""Maximum simultaneous assignments: a pod leads few groups, and each assignment takes a whole CPU."""
+"""Maximum simultaneous assignments: a pod leads few groups, and each assignment uses one whole CPU core."""
 
 COMPLAINTS_MAX = 1_000
-"""Maximum problems remembered, so that each is logged only once; beyond it all are forgotten and may be logged
-again."""
+"""Maximum problems remembered in order to log each only once; beyond it, all are forgotten and may be logged again."""
 
 NAME_MAX, PROBLEM_MAX = 200, 1_000
 """Maximum characters of a name and of a problem in a log line: clients' names may have 32 KiB each."""
 
 
 class FrameOutcome(StrEnum):
-    """The outcome of one frame of a group that a rule matches. A closed set, for a counter's label."""
+    """The outcome of one frame of a group that a rule matches: a fixed set, for a counter's label."""
 
     OFFERED = "offered"
-    """A JoinGroup was sent with our strategy before the client's own."""
+    """A JoinGroup was sent with our strategy before the client's own assignors."""
     CHOSEN = "chosen"
     """The group uses our strategy for the generation."""
     NOT_CHOSEN = "not_chosen"
-    """The group uses the client's own assignor for the generation: some member does not offer ours."""
+    """The group uses the client's own assignor for the generation, since some member does not offer our strategy."""
     MISFIT = "misfit"
-    """Not offered: an eager strategy and a cooperative client, or the reverse."""
+    """Our strategy was not offered: it is eager and the client is cooperative, or the reverse."""
     FOREIGN = "foreign"
-    """Not offered: the client does not use Kafka's own assignors (Streams, Connect, another library)."""
+    """Our strategy was not offered: the client (Streams, Connect, another library) uses assignors other than
+    Kafka's."""
     ASSIGNED = "assigned"
-    """The leader's assignment was replaced by ours."""
+    """Our assignment replaced the leader's assignment."""
     ASSIGN_FAILED = "assign_failed"
     """Our assignor failed; the client's own assignment was used."""
     ASSIGN_LATE = "assign_late"
     """Our assignor exceeded its time; the client's own assignment was used."""
     SENT_BACK = "sent_back"
-    """A SyncGroup was refused because this gateway has not seen its JoinGroup; the client was made to rejoin."""
+    """A SyncGroup was refused because this gateway has not seen the JoinGroup before it; so the client rejoins."""
     FAILED = "failed"
-    """An error of the gateway; the client's own bytes were forwarded."""
+    """The gateway had an error; the client's own bytes were forwarded."""
 
 
 Count = Callable[[FrameOutcome], None]
-"""Counts an outcome. Never raises."""
+"""A function that counts an outcome. It never raises."""
 
 
 @dataclass(eq=False)
 class GatewayGroups:
     """The rules, the members, and the threads that compute assignments.
 
-    ``emit`` gets members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
-    waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that do not
-    send one; empty if unknown. ``seats``: None if no group has seats. ``readiness``: the readiness of all consumers.
-    ``generations``: whether to publish generations that a consumer behind this gateway leads.
+    ``emit`` is called with members' events, ``alive`` for heartbeats and ``count`` with outcomes, in the event loop's
+    thread. A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of
+    members that do not send a rack; empty if unknown. ``seats``: None if no group has seats. ``readiness``: the
+    readiness of all consumers. ``generations``: whether to publish generations that a consumer behind this gateway
+    leads.
 
-    ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
+    ``awaiting``: members that have not yet fetched from their new assignment. ``topic_names``: topic id -> topic name.
     """
 
     rules: Rules
@@ -101,7 +102,7 @@ class GatewayGroups:
         self.expire_fetch_waits()
 
     def expire_fetch_waits(self) -> None:
-        """Stop waiting for members whose first Fetch has come, or is overdue."""
+        """Stop waiting for members whose first Fetch has arrived or is overdue."""
         for membership in tuple(self.awaiting):
             membership.settle_late()
             if not membership.fetch_awaited:
@@ -117,7 +118,7 @@ class GatewayGroups:
             _logger.log(level, "group %r, client %r: %s", *complaint)
 
     def close(self) -> None:
-        """Publish the events that still wait for a fetch, and stop the threads that compute assignments."""
+        """Publish the events that still wait for a Fetch, and stop the threads that compute assignments."""
         for entry in self.entries:
             entry.membership.settle()
         self.executor.shutdown(wait=False, cancel_futures=True)

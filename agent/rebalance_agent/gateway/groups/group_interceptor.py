@@ -1,4 +1,4 @@
-"""Passes each frame of a connection that concerns groups to the handler of its API."""
+"""Passes each frame of a connection that belongs to a group to the handler of the frame's API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rebalance_agent.model.events import Callback
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
 WAITING_MAX = 1_000
-"""Maximum requests in flight on one connection whose responses are to be read; further ones pass unread."""
+"""Maximum requests in flight on one connection whose responses are to be read; further responses pass unread."""
 
 _HANDLERS = (
     JoinGroupHandler,
@@ -59,8 +59,8 @@ class GroupInterceptors(GatewayGroups):
 class GroupInterceptor:
     """Handles the frames of one connection.
 
-    It raises only `DecodeError`, for frames that no broker can read, and ConnectionError if the client of a held
-    request has disconnected.
+    The methods raise only `DecodeError`, for frames that no broker can read, and ConnectionError if the client of a
+    held request has disconnected.
     """
 
     def __init__(self, shared: GatewayGroups) -> None:
@@ -71,21 +71,21 @@ class GroupInterceptor:
         self._seats: SeatFrames | None = None
         self._readiness = ConnectionReadiness(shared.readiness)
         self.member: tuple[str, str, float] | None = None
-        """The member of this connection, from its last request that names one: group, client id, and rebalance
-        timeout in seconds (0: the request has none). None while none is known."""
+        """The member on this connection, from the last request that names a member: group, client id, and rebalance
+        timeout in seconds (0: not in the request). None while no member is known."""
 
     def connected(self, connection: ClientConnection) -> None:
-        """Take the ``connection``."""
+        """Store the ``connection``."""
         if self._shared.seats is not None:
             self._seats = self._shared.seats.connection(connection, self._readiness.held)
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
-        """Take the client id and the library of the client."""
+        """Store the client id and the library of the client."""
         if self._seats is not None:
             self._seats.greeted(name, software)
 
     def pushed(self, client: PushingMember, maxima: Mapping[Callback, float]) -> None:
-        """Process the longest callbacks (seconds) that a member's client measured itself."""
+        """Process the longest durations (seconds) of callbacks that a member's client measured itself."""
         if entry := self._shared.entries.find(client.group, client.member_id, client.instance_id):
             entry.membership.callbacks.pushed(client.client_instance_id, maxima)
 
@@ -97,8 +97,8 @@ class GroupInterceptor:
     def wants(self, head: RequestHead) -> bool:
         """Whether to read a request.
 
-        Requests of unknown, newer versions pass unread. A Fetch is read only while some member has an assignment from
-        which it has not fetched yet.
+        Requests of unknown, newer versions pass unread. A Fetch is read only while some member has not yet fetched from
+        its new assignment.
         """
         handler = self._handlers.get(head.api_key)
         if handler is None or not 0 <= head.api_version <= handler.VERSION_MAX:
@@ -106,14 +106,14 @@ class GroupInterceptor:
         return head.api_key != FetchHandler.API_KEY or bool(self._shared.awaiting)
 
     def observes(self, head: RequestHead) -> bool:
-        """Whether this request, if it is read, is never changed."""
+        """Whether this request is never changed, even if it is read."""
         return not self._handlers[head.api_key].STRICT
 
     def wants_answer(self, head: RequestHead) -> bool:
-        """Whether to read the response to a request that was read. Never a Fetch's: it may be large.
+        """Whether to read the response to a request that was read. A Fetch response is never read: it may be large.
 
-        ``head`` is the same object as in `request`: clients may repeat correlation ids. To be called for the newest
-        request, and for the oldest when its response has come.
+        ``head`` must be the same object as in `request`, since clients may repeat correlation ids. Call this for the
+        newest request, and for the oldest request when its response has arrived.
         """
         return bool(self._waiting) and (self._waiting[-1][0] is head or self._waiting[0][0] is head)
 
@@ -121,8 +121,8 @@ class GroupInterceptor:
         """Return the frame to send to the broker, or to the client.
 
         Raises:
-            DecodeError: a JoinGroup or SyncGroup that breaks its schema.
-            ConnectionError: the client is gone, or the broker.
+            DecodeError: a JoinGroup or SyncGroup does not match its schema.
+            ConnectionError: the client or the broker has disconnected.
         """
         handler = self._handlers.get(head.api_key)
         if handler is None:
@@ -154,7 +154,7 @@ class GroupInterceptor:
         """Return the frame to send to the client.
 
         Raises:
-            DecodeError: the answer to a JoinGroup or SyncGroup breaks its schema.
+            DecodeError: the response to a JoinGroup or SyncGroup does not match its schema.
         """
         if not self._waiting or self._waiting[0][0] is not head:
             return frame
@@ -198,7 +198,8 @@ class GroupInterceptor:
     def _noted(self, head: RequestHead, note: SeatNote, message: Any) -> bool:  # noqa: ANN401
         """Return whether seats changed the message. An error in the seats' part does not affect the handler.
 
-        A client can read an answer that names our strategy only after the handler has put the client's own there.
+        If an answer names our strategy, the client can read it only after the handler has restored the client's
+        assignor.
         """
         try:
             return SeatFrames.response(note, message)
@@ -207,7 +208,7 @@ class GroupInterceptor:
             return False
 
     def closed(self) -> None:
-        """Record that the connection was closed; its members may return on another one."""
+        """Record that the connection was closed; its members may return on another connection."""
         while self._waiting:
             _, handler, memory, _ = self._waiting.popleft()
             if memory is not None:

@@ -1,4 +1,4 @@
-"""Rewrites JoinGroup: adds our strategy before the client's assignors, and names the client's own in the response."""
+"""Rewrites JoinGroup: adds our strategy to the request, and names the client's own assignor in the response."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["JoinGroupHandler"]
 
 RECENT_MAX = 32
-"""Maximum groups per connection whose last member is remembered: a consumer is in one group."""
+"""Maximum groups per connection whose last member is remembered: a consumer joins one group."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """Data for the response: by then another process may have taken over the static member's entry."""
+    """Data for handling the response: by then, another process may have taken over the static member's entry."""
 
     group: str
     instance_id: str | None
@@ -48,7 +48,7 @@ class _Sent:
 class JoinGroupHandler(FrameHandler):
     """Handles the JoinGroups of one connection.
 
-    A client that lost its membership rejoins without a member id; it is recognised by its connection.
+    A client that lost its membership rejoins without a member id. The handler then recognises it by its connection.
     """
 
     REQUEST = JoinGroupRequest
@@ -56,12 +56,12 @@ class JoinGroupHandler(FrameHandler):
     STRICT = True
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
+        """Create the handler of one connection."""
         super().__init__(shared)
         self._recent: dict[str, MemberEntry] = {}
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Offer our strategy where a rule matches the group."""
+        """Offer our strategy if a rule matches the group."""
         if message.protocol_type != CONSUMER:
             return self._foreign(message, client_id)
         entry = self._entry(message, client_id)
@@ -78,7 +78,7 @@ class JoinGroupHandler(FrameHandler):
         return FrameResult(entry.offer is not None, sent)
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
-        """Return the group that the client joins, if it is a consumer."""
+        """Return the group and the timeout of the client, if the client is a consumer."""
         if message.protocol_type != CONSUMER:
             return None
         return message.group_id, max(0, message.rebalance_timeout_ms) / 1000
@@ -113,7 +113,7 @@ class JoinGroupHandler(FrameHandler):
             remembered = self._shared.entries.find(group, message.member_id, instance_id)
             if remembered is not None:
                 if not message.member_id:
-                    # A static member returned as another process; it is unknown when the former process stopped.
+                    # Another process is now the static member; when the former process stopped is unknown.
                     remembered.membership.settle()
                     remembered.membership = self._shared.new_membership(group, client_id, instance_id)
                 return remembered
@@ -139,10 +139,10 @@ class JoinGroupHandler(FrameHandler):
         return offered
 
     def _metadata(self, entry: MemberEntry, rule: Rule, own: OwnProtocol) -> bytes:
-        """Return the member's subscription for our strategy: the client's own topics, and what it owns.
+        """Return the member's subscription for our strategy: the client's own topics and owned partitions.
 
-        A cooperative client sends its owned partitions; for an eager client they are taken from its last assignment.
-        Many clients send their rack only in Fetch.
+        A cooperative client sends its owned partitions. An eager client's owned partitions are taken from its last
+        assignment. Many clients send their rack only in Fetch, so the gateway's rack replaces a missing one.
         """
         subscription, membership = own.subscription, entry.membership
         rack = subscription.rack_id or self._shared.rack or None

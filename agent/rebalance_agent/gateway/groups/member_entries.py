@@ -1,4 +1,4 @@
-"""Keeps the protocols and partitions of each member behind this gateway for its next JoinGroup."""
+"""Stores the protocols and partitions of each member behind this gateway until the member's next JoinGroup."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rebalance_agent.instrumentation.led_members import LedMembers
 __all__ = ["ENTRIES_MAX", "MemberEntries", "MemberEntry"]
 
 ENTRIES_MAX = 1_000
-"""Maximum members remembered: a pod has a few consumers. Beyond it the least recently used are forgotten."""
+"""Maximum members remembered: a pod has a few consumers. Beyond it, the least recently used entries are forgotten."""
 
 
 @dataclass(slots=True)
 class MemberEntry:
     """One member of one group.
 
-    ``offer``: the strategy that its last JoinGroup offered before its own assignors; ``chosen``: its generation uses
-    this offer; ``election``: set if it leads a generation with our strategy; ``led``: set if it leads a generation that
-    is to be published. Timeouts are in seconds. For groups whose coordinator assigns: ``pending_target`` is an
-    assignment by topic id, until the topics' names are known; ``unseen_before``: it joined before the gateway saw it.
-    ``foreign``: it is not a consumer (remembered, so that the gateway does not ask again).
+    ``offer``: the strategy that the member's last JoinGroup offered before its own assignors; ``chosen``: the
+    generation uses this offer; ``election``: set if the member leads a generation with our strategy; ``led``: set if
+    the member leads a generation that is to be published. Timeouts are in seconds. For KIP-848 groups:
+    ``pending_target``: an assignment by topic id, until the topics' names are known; ``unseen_before``: the member
+    joined before the gateway saw it. ``foreign``: not a consumer (remembered, so that the gateway does not ask again).
     """
 
     membership: ClientMembership
@@ -44,20 +44,20 @@ class MemberEntry:
 
     @property
     def active_offer(self) -> Offer | None:
-        """The offer, if the generation uses it."""
+        """The offer, if the generation uses it; otherwise None."""
         return self.offer if self.chosen else None
 
 
 class MemberEntries:
-    """Entries by group and member. The key of a static member is its instance id, of other members the member id."""
+    """Entries by group and member. The key is a static member's instance id, or any other member's member id."""
 
     def __init__(self, entries_max: int = ENTRIES_MAX) -> None:
-        """Remember ``entries_max`` members at most."""
+        """Remember at most ``entries_max`` members."""
         self._entries_max = entries_max
         self._entries: OrderedDict[tuple[str, bool, str], MemberEntry] = OrderedDict()
 
     def __iter__(self) -> Iterator[MemberEntry]:
-        """All entries, the least recently used first."""
+        """Iterate over all entries; the least recently used entry comes first."""
         return iter(tuple(self._entries.values()))
 
     def __len__(self) -> int:
@@ -67,8 +67,8 @@ class MemberEntries:
     def find(self, group: str, member_id: str, instance_id: str | None) -> MemberEntry | None:
         """Return the entry of a member, which becomes the most recently used; None if there is none.
 
-        A static member is also found without a member id, since it returns without one; but not with a different member
-        id, which belongs to a former process.
+        A static member is also found without a member id, since static members return without one. It is not found with
+        a different member id, since that id belongs to a former process.
         """
         key = _key(group, member_id, instance_id)
         entry = self._entries.get(key)

@@ -43,7 +43,7 @@ __all__ = ["FetchHandler", "HeartbeatHandler", "LeaveGroupHandler", "OffsetCommi
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """The membership of a request: by its response another process may have taken over a static member's entry."""
+    """The membership of a request: before the response, another process may take over the static member's entry."""
 
     membership: ClientMembership
     generation: int
@@ -58,7 +58,7 @@ class _Leaving:
 
 
 class HeartbeatHandler(FrameHandler):
-    """Reads from heartbeats' responses that the group rebalances, or that the member was removed."""
+    """Reads the responses to heartbeats: they show that the group rebalances, or that the member was removed."""
 
     REQUEST = HeartbeatRequest
     RESPONSE = HeartbeatResponse
@@ -77,7 +77,7 @@ class HeartbeatHandler(FrameHandler):
         return FrameResult(memory=_Sent(entry.membership, message.generation_id))
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
-        """The member's group, if it is a known consumer. One that reconnects may not join again for a long time."""
+        """Return a known consumer's group. A consumer that reconnects may not send a JoinGroup for a long time."""
         entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
         return (message.group_id, 0.0) if entry else None
 
@@ -108,7 +108,7 @@ class LeaveGroupHandler(FrameHandler):
     RESPONSE = LeaveGroupResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Note which members ask to leave, and when."""
+        """Record which members ask to leave, and when."""
         members = [(member.member_id, member.group_instance_id, member.reason) for member in message.members or ()]
         leaving = []
         for member_id, instance_id, reason in members or [(message.member_id, None, None)]:
@@ -119,7 +119,7 @@ class LeaveGroupHandler(FrameHandler):
         return FrameResult(memory=tuple(leaving)) if leaving else PASS
 
     def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
-        """Report members that have left. Members unknown to the coordinator were removed earlier; others stay."""
+        """Report members that have left. Members unknown to the coordinator were lost earlier; refused ones stay."""
         codes = {(member.member_id, member.group_instance_id): member.error_code for member in message.members or ()}
         for leaving in memory:
             code = message.error_code or codes.get((leaving.member_id, leaving.instance_id), NO_ERROR)
@@ -132,7 +132,7 @@ class LeaveGroupHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: tuple[_Leaving, ...]) -> None:
-        """Report the members as left: clients close the connection without waiting long for the response."""
+        """Report the members as left: clients close the connection without a long wait for the response."""
         for leaving in memory:
             self._left(leaving)
 
@@ -153,7 +153,7 @@ class OffsetCommitHandler(FrameHandler):
         return PASS if entry is None else FrameResult(memory=_Sent(entry.membership, self._generation(message)))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Count partitions whose commit was refused because of a rebalance."""
+        """Count the partitions whose commits were refused because of a rebalance."""
         codes = [partition.error_code for topic in message.topics for partition in topic.partitions]
         refused = sum(code in LOST or code in (REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH) for code in codes)
         if refused:
@@ -165,7 +165,7 @@ class OffsetCommitHandler(FrameHandler):
         return int(message.generation_id_or_member_epoch)
 
     def _note_errors(self, sent: _Sent, codes: list[int]) -> None:
-        """Handle the errors as the consumer itself does."""
+        """Handle the errors in the same way as the consumer."""
         if REBALANCE_IN_PROGRESS in codes:
             sent.membership.record_rebalance()
         for code in LOST.keys() & codes:
@@ -173,14 +173,14 @@ class OffsetCommitHandler(FrameHandler):
 
 
 class TxnOffsetCommitHandler(OffsetCommitHandler):
-    """Handles commits in a producer's transaction, whose errors the producer gets, not the consumer."""
+    """Handles commits in a producer's transaction. The producer, not the consumer, gets the errors of such commits."""
 
     REQUEST = TxnOffsetCommitRequest
     RESPONSE = TxnOffsetCommitResponse
     VERSION_MAX = TOPIC_IDS_VERSION
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read the version with topic ids by our own table. Its header ends with the client id."""
+        """Read the version with topic ids by our own schema. This request's header ends with the client id."""
         if head.api_version < TOPIC_IDS_VERSION:
             return super().open_request(head, frame)
         return OpenedFrame(frame[: client_id_end(frame)], decode_txn_commit(frame), head.api_version)
@@ -199,13 +199,13 @@ class TxnOffsetCommitHandler(OffsetCommitHandler):
 
 
 class FetchHandler(FrameHandler):
-    """Reads the first Fetch from newly assigned partitions, which uses a different connection from the group's."""
+    """Reads the first Fetch from newly assigned partitions. A Fetch uses a different connection from group requests."""
 
     REQUEST = FetchRequest
     RESPONSE = FetchResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Match the Fetch with members by client id and partitions; newer versions contain only topic ids."""
+        """Match the Fetch with members by client id and partitions; newer versions of Fetch contain only topic ids."""
         asked = {(topic.topic or None, part.partition) for topic in message.topics for part in topic.partitions}
         for membership in self._shared.awaiting:
             if membership.client_id == client_id:

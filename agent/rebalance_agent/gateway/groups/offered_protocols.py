@@ -21,22 +21,22 @@ CONSUMER = "consumer"
 COOPERATIVE_STICKY = "cooperative-sticky"
 
 COMMON_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", COOPERATIVE_STICKY, "RoundRobinAssigner"})
-"""Names of Kafka's own assignors, and of KafkaJS's only one. A member with another assignor needs it: it is Kafka
-Streams (``stream``), or uses the application's own assignor or our library."""
+"""Names of Kafka's own assignors, and of KafkaJS's only assignor. A member with another assignor needs that assignor:
+the member is Kafka Streams (``stream``), or uses the application's own assignor or our library."""
 
 _STREAMS = "stream"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnProtocol:
-    """A client's own offer: the names of its assignors in order, and the subscription of the first."""
+    """A client's own offer: the names of its assignors in order, and the subscription for the first assignor."""
 
     names: tuple[str, ...]
     subscription: ConsumerSubscription
 
     @property
     def common(self) -> bool:
-        """Whether it offers only Kafka's own assignors, so that another may be put before them."""
+        """Whether the client offers only Kafka's own assignors, so that another assignor may be put before them."""
         return COMMON_ASSIGNORS.issuperset(self.names)
 
     @property
@@ -50,7 +50,7 @@ class Offer:
     """An offer of ``strategy`` before the client's own assignors.
 
     ``client_name``: the assignor named to the client if the group chooses ``strategy``. ``version``: the version of the
-    subscriptions that the client writes, and so can read.
+    subscriptions that the client writes and can therefore read.
     """
 
     strategy: Strategy
@@ -59,7 +59,7 @@ class Offer:
 
 
 def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-python is untyped
-    """The client's own offer in a JoinGroup; None if it is not a consumer, or its subscription cannot be read."""
+    """Return the client's own offer in a JoinGroup; None unless it is from a consumer and can be read."""
     names = tuple(protocol.name for protocol in request.protocols or ())
     if request.protocol_type != CONSUMER or not names:
         return None
@@ -70,7 +70,7 @@ def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-p
 
 
 def mismatch(strategy: Strategy, names: Collection[str]) -> str:
-    """Return why ``strategy`` cannot be used for a client that offers ``names``, and the fix; empty if it can."""
+    """Return why ``strategy`` does not suit a client that offers ``names``, and the fix; empty if it does."""
     offered = ", ".join(names)
     if strategy.protocol is _protocol(names):
         return ""
@@ -86,13 +86,13 @@ def mismatch(strategy: Strategy, names: Collection[str]) -> str:
 
 
 def _protocol(names: Collection[str]) -> RebalanceProtocol:
-    """Return cooperative if all offered assignors are: only then a client keeps partitions as it joins (KIP-429)."""
+    """Return cooperative if all offered assignors are cooperative: else clients revoke all before joining (KIP-429)."""
     cooperative = all(name == _STREAMS or name.startswith(COOPERATIVE_PREFIX) for name in names)
     return RebalanceProtocol.COOPERATIVE if cooperative else RebalanceProtocol.EAGER
 
 
 def offer(request: Any, own: OwnProtocol, strategy: Strategy, metadata: bytes) -> Offer:  # noqa: ANN401
-    """Put ``strategy`` with ``metadata`` before the client's assignors; it replaces an own one of the same name."""
+    """Put ``strategy`` with ``metadata`` before the client's assignors, and remove a client's assignor of that name."""
     kept = [protocol for protocol in request.protocols if protocol.name != strategy.name]
     kind = type(request.protocols[0])
     request.protocols = [kind(version=request.version, name=strategy.name, metadata=metadata), *kept]

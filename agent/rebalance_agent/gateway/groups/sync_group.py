@@ -1,4 +1,4 @@
-"""Rewrites SyncGroup: replaces the leader's assignment by ours, and records each member's assignment."""
+"""Rewrites SyncGroup: replaces the leader's assignment by our assignment, and records each member's assignment."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class SyncGroupHandler(FrameHandler):
         """Name the client's own assignor in the response, and record the assignment."""
         entry, membership, ours = memory.entry, memory.membership, memory.ours
         if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._has_rule(memory.group):
-            # The JoinGroup was answered before this gateway started; after a rejoin, client and coordinator agree
-            # again.
+            # The JoinGroup was answered before this gateway started; after the client rejoins, it and the coordinator
+            # agree.
             self._shared.count(FrameOutcome.SENT_BACK)
             text = "its SyncGroup belongs to a JoinGroup of another connection: the gateway makes it rejoin"
             self._shared.log_problem(logging.WARNING, memory.group, memory.client_id, text)
@@ -96,7 +96,7 @@ class SyncGroupHandler(FrameHandler):
         return ours is not None
 
     def _given(self, message: Any, entry: MemberEntry, membership: ClientMembership, sent: _Sent) -> None:  # noqa: ANN401
-        # A member that the leader left out gets no bytes at all: it owns nothing.
+        # A member without an entry in the leader's assignment gets no bytes at all: it owns no partitions.
         if sent.led is not None and entry.led is not None:
             entry.led = None  # a repeated SyncGroup does not begin another generation
             timeouts = round(entry.session_seconds * 1000), round(entry.rebalance_seconds * 1000)
@@ -114,7 +114,7 @@ class SyncGroupHandler(FrameHandler):
             restore_assignment(message, given)
 
     async def _assign(self, message: Any, entry: MemberEntry, ours: Offer, election: Election, ask: Ask) -> None:  # noqa: ANN401
-        """Replace the client's assignment by our assignor's, unless that fails or takes too long."""
+        """Replace the client's assignment by our assignor's assignment, unless our assignor fails or takes too long."""
         shared, participant = self._shared, entry.participant
         budget = budget_seconds(shared.assign_seconds, entry.rebalance_seconds, entry.session_seconds)
         started = shared.clock.monotonic()
@@ -139,7 +139,7 @@ class SyncGroupHandler(FrameHandler):
             self._judge(entry.membership, ours, election, decided)
 
     def _judge(self, membership: ClientMembership, ours: Offer, election: Election, decided: LeaderDecision) -> None:
-        """Report the assignment with its quality, which is computed later: the group does not wait for it."""
+        """Report the assignment with its quality, which is computed later, so that the group need not wait."""
 
         def report(judged: asyncio.Future[AssignmentQuality | None]) -> None:
             quality = None

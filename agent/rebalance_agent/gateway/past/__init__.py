@@ -1,4 +1,4 @@
-"""Lower bounds of what seats would have spared in a group's recorded past, for ``gateway --explain``. Pure.
+"""Computes lower bounds on what seats would have spared in a group's recorded past, for ``gateway --explain``. Pure.
 
 - ``past_seats``: finds the rebalances that handovers would have spared.
 - ``past_admissions``: finds the rebalances that joint admission would have merged.

@@ -1,7 +1,7 @@
-"""Computes which rebalances of a group's recorded past joint admission would certainly have merged. Pure.
+"""Computes which of a group's recorded rebalances joint admission would certainly have merged. Pure.
 
-Rebalances count as merged if they consist only of newcomers that would have joined at the same multiple of the
-admission period, without another rebalance in between, which the newcomers would have joined.
+Rebalances count as merged if only newcomers caused them, and these would have joined at the same multiple of the
+admission period. There must be no other rebalance in between, since the newcomers would have joined it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["PastAdmissions", "past_admissions"]
 
 @dataclass(frozen=True, slots=True)
 class PastAdmissions:
-    """``merged``: rebalances that would not have happened; ``waited_seconds``: the sum over all newcomers, at most.
+    """What joint admission would have saved and cost. ``merged``: the number of rebalances that it would have spared.
 
-    ``stalled_partition_seconds``: a lower bound for the merged rebalances. Where several rebalances become
-    one, the longest of their stalls does not count.
+    ``waited_seconds``: an upper bound on the newcomers' total wait. ``stalled_partition_seconds``: a lower bound on the
+    stall of the merged rebalances. If several rebalances become one, their longest stall does not count.
     """
 
     merged: int = 0
@@ -35,9 +35,9 @@ class PastAdmissions:
 def past_admissions(
     changes: Sequence[RecordedChange], spared: Collection[int], rule: SeatRule, admission_seconds: float
 ) -> PastAdmissions:
-    """Return what joint admission would have merged, without the rebalances that handovers ``spared`` (indexes).
+    """Return what joint admission would have merged; ``spared``: indexes of the rebalances that handovers spared.
 
-    In groups of KIP-848 the result is empty: there a newcomer adds a group epoch even if it joins with others.
+    For KIP-848 groups the result is empty: each newcomer adds a group epoch there, even if it joins with others.
     """
     settings = replace(rule.settings, admission_seconds=admission_seconds)
     left = [(change, _admission(change, settings)) for index, change in enumerate(changes) if index not in spared]
@@ -55,7 +55,7 @@ def past_admissions(
 
 
 def _admission(change: RecordedChange, settings: SeatSettings) -> Admission:
-    """When the newcomers of a rebalance would have joined; `Admission.multiple` is 0 if not together with others."""
+    """Return when a rebalance's newcomers would have joined; `Admission.multiple` is 0 unless they join with others."""
     newcomers_only = change.deploys and change.joined and not change.gone
     dynamic = all(member.instance_id is None for member in change.joined)
     classic = change.rebalance.closing.group_type is GroupType.CLASSIC

@@ -1,7 +1,7 @@
-"""Reads a recorded rebalance as needed for seats: the members that joined and left, when, and which are equal. Pure.
+"""Reads from a recorded rebalance which members joined and left, and when, and compares members' profiles. Pure.
 
-In groups of KIP-848 one rebalance may have several epochs. A rebalance with a single epoch began when its member joined
-or left; for others, only the period in which members did is known.
+In KIP-848 groups one rebalance may have several epochs. A rebalance with a single epoch began when its member joined or
+left. For other rebalances, only the period in which the members joined or left is known.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEPLOYS = frozenset({Trigger.MEMBER_LEFT, Trigger.MEMBER_JOINED})
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """A rebalance with the members that joined and left, and times as bounds (epoch ms)."""
+    """A rebalance, the members that joined and left, and bounds on the times of these changes (epoch ms)."""
 
     rebalance: RecordedRebalance
     joined: tuple[MemberSnapshot, ...]
@@ -32,30 +32,30 @@ class RecordedChange:
 
     @property
     def started_ms(self) -> int | None:
-        """When it began (epoch ms); None if that is not known."""
+        """When the rebalance began (epoch ms); None if unknown."""
         return self.rebalance.generations[0].phases.started_ms
 
     @property
     def ended_ms(self) -> int:
-        """When its last generation was complete (epoch ms)."""
+        """When the rebalance's last generation was complete (epoch ms)."""
         return self.rebalance.closing.timestamp_ms
 
     @property
     def generations(self) -> int:
-        """The number of generations or epochs; 0 where the generation before is not known."""
+        """The rebalance's number of generations or epochs; 0 if the generation before is not known."""
         before = self.rebalance.before
         return self.rebalance.closing.generation - before.generation if before else 0
 
     @property
     def happened_ms(self) -> int:
-        """The latest time by which its members had joined and left."""
+        """The time by which the members had joined or left at the latest (epoch ms)."""
         closing, started_ms = self.rebalance.closing, self.started_ms
         epochs = closing.group_type is GroupType.CONSUMER and closing.source is Source.RECORDS
         return started_ms if epochs and self.generations == 1 and started_ms is not None else self.ended_ms
 
     @property
     def deploys(self) -> bool:
-        """Whether its start is known and its only causes are members that join or leave by themselves."""
+        """Whether the rebalance's start is known, and its only causes are members that joined or left by themselves."""
         before, causes = self.rebalance.before, self.rebalance.closing.causes
         known = before is not None and bool(before.members) and self.started_ms is not None
         mixed = before is not None and (_has_both(before) or _has_both(self.rebalance.closing))
@@ -70,9 +70,9 @@ def recorded_change(rebalance: RecordedRebalance) -> RecordedChange:
 
 
 def member_profile(member: MemberSnapshot, rebalance: RecordedRebalance) -> JoinProfile | None:
-    """Return the profile by which successors are compared; None for members that get no seats.
+    """Return the profile that is compared with those of successors; None for members that get no seats.
 
-    In groups of KIP-848 a pattern's topics are compared instead of it: events do not contain patterns.
+    In KIP-848 groups the topics of a pattern are compared instead of the pattern: events do not contain patterns.
     """
     if member.instance_id is not None:
         return None
@@ -88,6 +88,6 @@ def member_profile(member: MemberSnapshot, rebalance: RecordedRebalance) -> Join
 
 
 def _has_both(event: GenerationEvent) -> bool:
-    """Whether a group of KIP-848 has members of the classic protocol, which alone state their session timeout."""
+    """Whether a KIP-848 group has members of the classic protocol: only these members state a session timeout."""
     epochs = event.group_type is GroupType.CONSUMER
     return epochs and any(member.session_timeout_ms is not None for member in event.members)

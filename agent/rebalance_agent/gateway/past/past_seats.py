@@ -1,8 +1,8 @@
-"""Computes which rebalances of a group's recorded past seats would certainly have spared. Pure.
+"""Computes which of a group's recorded rebalances seats would certainly have spared. Pure.
 
-A rebalance counts as spared if it consists only of restarts of consumers: each member that left has an equal successor,
-which joined early enough to be held for it, or soon enough afterwards to find its seat kept. Rebalances whose start or
-causes are unknown do not count as spared.
+A rebalance counts as spared if only restarts of consumers caused it: each member that left has an equal successor. This
+successor joined early enough to be held until the member left, or soon enough after that to find the seat kept.
+Rebalances whose start or causes are unknown do not count as spared.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["PastSeats", "past_seats"]
 
 @dataclass(frozen=True, slots=True)
 class PastSeats:
-    """The number of recorded ``rebalances``, and of the ``spared`` ones, which would not have happened.
+    """The numbers of recorded ``rebalances``, and of those that seats would have ``spared``.
 
-    ``generations``: the spared ones; group epochs if ``group_type`` is consumer (KIP-848).
-    ``stalled_partition_seconds``: a lower bound of their stalls; ``vacant_partition_seconds``: an upper bound of the
-    cost of kept seats. ``admissions``: what joint admission would have merged in addition. ``first_ms``: when the first
-    rebalance completed (epoch ms), None if there is none.
+    ``generations``: the number of spared generations (of group epochs if ``group_type`` is consumer, KIP-848).
+    ``stalled_partition_seconds``: a lower bound on the stall of the spared rebalances; ``vacant_partition_seconds``: an
+    upper bound on the cost of kept seats. ``admissions``: what joint admission would have merged in addition.
+    ``first_ms``: when the first rebalance completed (epoch ms); None if there is none.
     """
 
     rebalances: int
@@ -49,9 +49,9 @@ class PastSeats:
 
 @dataclass(frozen=True, slots=True)
 class _Handover:
-    """A member that left in rebalance ``left``, and its successor that joined in ``joined``; indexes of rebalances.
+    """A member that left in rebalance ``left``, and its successor that joined in rebalance ``joined`` (both: indexes).
 
-    ``vacant_seconds``: how long the seat would have been vacant at most.
+    ``vacant_seconds``: the longest time for which the seat would have been vacant.
     """
 
     left: int
@@ -67,9 +67,9 @@ class _Handover:
 
 
 def past_seats(history: RecordedHistory, rule: SeatRule, admission_seconds: float = 0.0) -> PastSeats:
-    """Return what ``rule`` would have spared if all members had been behind gateways, and their clients waited.
+    """Return what ``rule`` would have spared if all members had used gateways, and their clients had waited.
 
-    ``admission_seconds``: as in `SeatSettings`.
+    ``admission_seconds``: see `SeatSettings`.
     """
     changes = [recorded_change(rebalance) for rebalance in history.rebalances]
     handovers = list(_handovers(changes, rule)) if history.group_type in TYPES_WITH_SEATS else []
@@ -105,7 +105,7 @@ def _spared(changes: Sequence[RecordedChange], handovers: Sequence[_Handover]) -
 
 
 def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_Handover]:
-    """Yield each member that left with the first equal newcomer that waited for it, or else that came in time."""
+    """Yield each member that left with its successor: an equal newcomer that waited, or else one that came in time."""
     taken: set[str] = set()
     last_joined = {member.member_id: index for index, change in enumerate(changes) for member in change.joined}
     for left, change in enumerate(changes):
@@ -125,7 +125,7 @@ def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_H
 
 
 def _newcomers(changes: Sequence[RecordedChange], left: int) -> Iterator[tuple[int, MemberSnapshot]]:
-    """Dynamic members that joined: before rebalance ``left``, the first ones first, then in it and after it."""
+    """Yield the dynamic members that joined before, in and after rebalance ``left``, in this order."""
     for index, change in enumerate(changes):
         if change.deploys or index < left:
             yield from ((index, member) for member in change.joined if member.instance_id is None)
@@ -134,7 +134,7 @@ def _newcomers(changes: Sequence[RecordedChange], left: int) -> Iterator[tuple[i
 def _vacant_seconds(
     came: RecordedChange, went: RecordedChange, newcomer: MemberSnapshot, rule: SeatRule, *, same: bool
 ) -> float | None:
-    """Return how long the seat would have been vacant at most; None if the newcomer might not have got it."""
+    """Return the longest time for which the seat would have been vacant; None if the newcomer may not have got it."""
     if came.started_ms is None or went.started_ms is None:
         return None
     epochs = went.rebalance.closing.group_type is GroupType.CONSUMER

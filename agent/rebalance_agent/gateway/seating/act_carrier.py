@@ -1,4 +1,4 @@
-"""Carries out the acts of one group: resumes the frames that wait, and sends the gateway's own requests."""
+"""Carries out the acts of one group: resumes waiting frames, and sends the gateway's own requests."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ __all__ = ["ActCarrier"]
 class ActCarrier:
     """The acts of one group of one gateway.
 
-    ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup,
-    for each connection on which one arrived. ``sharing``: the seats that gateways offer each other. ``changed`` is
-    called after a step with acts.
+    ``joins``: number of a JoinGroup -> the pending decision about it. ``leaves``: member id -> the pending decisions
+    whether the gateway answers the member's LeaveGroup itself, one for each LeaveGroup that waits. ``sharing``: the
+    seats that gateways offer each other.
     """
 
     def __init__(
         self, group: str, seats: GroupSeats, shared: SharedParts, vacancies: Vacancies, *, between: Between
     ) -> None:
-        """Start without pending acts; ``between``: as in the group's rule."""
+        """Start without pending acts; ``between``: see `SeatRule`."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report, self._vacancies = shared.clock, shared.report, vacancies
         classic = seats.group_type is GroupType.CLASSIC
@@ -72,7 +72,7 @@ class ActCarrier:
         self._stopped = False
 
     def now(self) -> float:
-        """Return the time of the next step. The locks count as confirmed unless one was not confirmed for too long."""
+        """Return the time of the next step. Locks count as confirmed until one has gone unconfirmed for too long."""
         now = self._clock.monotonic()
         if self.sharing.fresh(now):
             self.seats.facts.lock_answered(now)
@@ -109,7 +109,7 @@ class ActCarrier:
             self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id)
 
     def generation_before(self, instance_id: str) -> int:
-        """The generation, or group epoch, in which a seat may be handed over without a rebalance; -1 if unknown."""
+        """Return the generation or group epoch in which a handover would need no rebalance; -1 if unknown."""
         if self.seats.group_type is GroupType.CONSUMER:
             roster = self.seats.facts.known_roster(self._clock.monotonic())
             return -1 if roster is None else roster.epoch
@@ -117,10 +117,10 @@ class ActCarrier:
         return -1 if seat is None else seat.generation
 
     def former_member(self, instance_id: str) -> dict[str, object]:
-        """Return a seat's last member, and by when (epoch ms) its consumer had stopped, as facts of a handover."""
+        """Return facts of a handover: the seat's last member, and by which time (epoch ms) the member had stopped."""
         seat = self.seats.table.get(instance_id)
         if seat is None or not seat.member_id:
-            return {}  # it was behind another gateway
+            return {}  # the last member was behind another gateway
         ago_seconds = self._clock.monotonic() - seat.vacant_since
         return {
             "former_member_id": seat.member_id,
@@ -128,7 +128,7 @@ class ActCarrier:
         }
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
-        """See `SeatedGroup`. In KIP-848 groups, requests for a member use the connection on which it leaves."""
+        """See `SeatedGroup`. False in KIP-848 groups: members leave on the connection of their heartbeats."""
         seat = self.seats.table.of_member(member_id)
         if seat is None or self.seats.group_type is GroupType.CONSUMER:
             return False
@@ -195,7 +195,7 @@ class ActCarrier:
 
     @_done.register
     def _(self, act: KeepSeat) -> list[SeatAct]:
-        if self._keeps:  # otherwise the coordinator keeps it by itself until the session ends
+        if self._keeps:  # otherwise the coordinator itself keeps the seat until the session ends
             self._shared.start(self._keep(act), Act.KEEP, self.group)
         return []
 
@@ -211,7 +211,7 @@ class ActCarrier:
         return []
 
     def withdraw_leave(self, member_id: str, decision: asyncio.Future[bool]) -> None:
-        """Drop a waiting LeaveGroup; those of the same member on other connections stay."""
+        """Drop a waiting LeaveGroup; LeaveGroups of the same member on other connections keep waiting."""
         waiting = self.leaves.get(member_id, [])
         if decision in waiting:
             waiting.remove(decision)
@@ -231,7 +231,7 @@ class ActCarrier:
             lambda connection: self._requests.keep(connection, *names), act.instance_id
         )
         if error in FENCED:
-            self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer behind another gateway has it
+            self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer behind another gateway has the seat
         self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))
 
     async def _give_up(self, act: GiveUpSeat) -> None:
@@ -241,7 +241,7 @@ class ActCarrier:
         )
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
-        if self._given_up.get(act.instance_id) is not outcome:  # it is repeated until it is accepted
+        if self._given_up.get(act.instance_id) is not outcome:  # the request is repeated until it is accepted
             self._given_up[act.instance_id] = outcome
             self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id, **facts)
         if error == NO_ERROR:

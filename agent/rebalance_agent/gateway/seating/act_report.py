@@ -1,4 +1,4 @@
-"""Reports the gateway's acts about seats: each is counted and logged, and most are published as an event."""
+"""Reports the gateway's acts on seats: counts and logs them, and publishes some of them as events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 __all__ = ["ActCounts", "ActReport", "NoCounts"]
 
 TEXT_MAX = 200
-"""Maximum characters of a text in a log line, since clients choose names."""
+"""Maximum characters of a text in a log line: clients choose names of any length."""
 
 _WRONG = {
     Act.HANDOVER: "the group rebalanced after each of the last handovers",
@@ -23,30 +23,30 @@ _WRONG = {
 
 LINES_SECONDS = 10.0
 LINES_MAX = 100
-"""Maximum lines for one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at once needs as many."""
+"""Maximum log lines for one kind of act in `LINES_SECONDS`: deploying a hundred consumers at once needs that many."""
 
 
 class ActCounts(Protocol):
-    """Counts acts. Never raises."""
+    """Counts acts. Its methods never raise."""
 
     def act(self, act: Act, outcome: ActOutcome, number: int = 1) -> None:
         """Count an act."""
         ...
 
     def spared(self, rebalances: int, *, predicted: bool) -> None:
-        """Count spared rebalances, a lower bound; ``predicted``: seats would have spared them."""
+        """Count spared rebalances (a lower bound); ``predicted``: rebalances that seats would have spared."""
         ...
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
-        """Count partition-seconds for which kept seats were vacant: an upper bound of the cost."""
+        """Count the partition-seconds for which kept seats were vacant: an upper bound on the cost."""
         ...
 
     def stall_spared(self, partition_seconds: float) -> None:
-        """Count spared partition-seconds of stall after consumers were killed; a lower bound."""
+        """Count the partition-seconds of stall spared after consumers were killed (a lower bound)."""
         ...
 
     def waited(self, seconds: float, *, predicted: bool) -> None:
-        """Count seconds for which a newcomer waited to join with others; ``predicted``: would have waited."""
+        """Count the seconds for which a newcomer waited, or if ``predicted`` would have waited, to join with others."""
         ...
 
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
@@ -81,7 +81,7 @@ class NoCounts:
 
 @dataclass(slots=True)
 class _Lines:
-    """The number of lines for one kind of act since a time."""
+    """The number of log lines for one kind of act since the time ``since``."""
 
     since: float
     logged: int = 0
@@ -102,7 +102,7 @@ class ActReport:
         self._failed: set[str] = set()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, **facts: object) -> None:
-        """Count and publish an act, and log it with ``facts``: at most `LINES_MAX` of its kind in `LINES_SECONDS`."""
+        """Count and publish an act; log it with ``facts``, unless its kind has `LINES_MAX` lines in `LINES_SECONDS`."""
         self.counts.act(act, outcome)
         self._events.report(act, outcome, group, facts)
         lines, now = self._lines[act], self._clock.monotonic()
@@ -118,7 +118,7 @@ class ActReport:
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:TEXT_MAX], **shown)
 
     def stall_spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Count the partition-seconds of stall that an act about ``member_id`` spared."""
+        """Count the partition-seconds of stall that an act on the seat of ``member_id`` spared."""
         self.counts.stall_spared(partition_seconds)
         self._events.spared(act, group, member_id, partition_seconds)
 
@@ -127,7 +127,7 @@ class ActReport:
         self._events.heard(group, member_id)
 
     def refused(self, group: str, problem: str) -> None:
-        """Log that the cluster refuses a group's locks, so that its seats are handed over only behind this gateway."""
+        """Log that the cluster refuses a group's locks: only consumers behind this gateway can take its seats."""
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
         text = (
             "seats.between.gateways has no effect: consumers can only take seats of consumers behind the same gateway"
@@ -140,7 +140,7 @@ class ActReport:
         self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], act=str(act), help=text)
 
     def switched(self, reason: str) -> None:
-        """Log that the seats of all groups were switched off for ``reason`` or, if it is empty, on again."""
+        """Log that the seats of all groups were switched off for ``reason`` or, if ``reason`` is empty, on again."""
         if reason:
             text = (
                 "members keep their seats; no newcomer is held, and no seat is kept or handed over, until the file "
@@ -151,7 +151,7 @@ class ActReport:
             self._log.info("seats_switched_on")
 
     def failed(self, act: Act, group: str, error: Exception) -> None:
-        """Count an error of the gateway, and log the first of each kind."""
+        """Count an error of the gateway, and log the first error of each kind."""
         self.counts.act(act, ActOutcome.FAILED)
         kind = f"{act} {type(error).__name__}"
         if kind not in self._failed:

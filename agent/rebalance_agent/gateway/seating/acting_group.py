@@ -28,7 +28,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 __all__ = ["ActingGroup"]
 
 OVERDUE_SECONDS = 2.0
-"""Seconds after the end of a wait when a JoinGroup or LeaveGroup is forwarded even if there is no decision."""
+"""Seconds after the end of its wait when a JoinGroup or LeaveGroup is forwarded even without a decision."""
 
 
 class ActingGroup:
@@ -42,7 +42,7 @@ class ActingGroup:
         self._carrier = ActCarrier(group, seats, shared, self._vacancies, between=rule.between)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
-        self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # each with the seconds for which it was held
+        self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # each with the seconds of its JoinGroup's wait
         self._outcomes = ActOutcomes(group, seats.group_type, self._vacancies, shared.report, self._carrier.stop)
         self._unfenced = False
 

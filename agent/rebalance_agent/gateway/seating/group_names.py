@@ -1,6 +1,6 @@
-"""Names of groups that get no seats, for a reason that stays valid after the group's state is forgotten.
+"""Remembers the groups that get no more seats, even after their other state is forgotten.
 
-A group whose state was forgotten because it was idle may have the same members later.
+The state of an idle group is forgotten, but the same members may return later.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 __all__ = ["GROUP_NAMES_MAX", "GroupNames"]
 
 GROUP_NAMES_MAX = 10_000
-"""Maximum number of names, which take 1 MiB."""
+"""Maximum number of names; so many names take 1 MiB."""
 
 
 class GroupNames:
-    """Names of groups, as short hashes. Once there are too many, every group counts as included."""
+    """Names of groups, as short hashes. Once there are `GROUP_NAMES_MAX` names, every group counts as included."""
 
     def __init__(self) -> None:
         """Start without names."""

@@ -1,4 +1,4 @@
-"""Reads the properties of a newcomer from its JoinGroup, and derives how long its client waits for the answer."""
+"""Reads the properties of a newcomer from its JoinGroup or first heartbeat, such as how long its client waits."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = [
 ]
 
 HELD_BYTES_MAX = 32 * 1024
-"""Largest JoinGroup (bytes) that is read for seats and held: a usual one has some hundred, one with a thousand topics
-30,000."""
+"""Largest JoinGroup (bytes) that is read for seats and held: a usual JoinGroup has some hundred bytes, a JoinGroup with
+a thousand topics 30,000."""
 
 HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
-"""Maximum bytes of all JoinGroups that a gateway holds; each is in memory up to four times, as frame and as message."""
+"""Maximum total bytes of the JoinGroups that a gateway holds; memory has up to four copies of each JoinGroup."""
 
 CLIENT_ID_MAX = 200
-"""Maximum characters of a client id kept with a held JoinGroup, since clients choose it."""
+"""Maximum characters of a client id kept with a held JoinGroup: clients choose ids of any length."""
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
-"""How long (seconds) any client waits for an answer: by default, sarama waits 30 s and aiokafka 40 s."""
+"""Seconds for which an unknown client is assumed to wait: by default, sarama waits 30 s and aiokafka 40 s."""
 
 _WAIT_FOR_REBALANCE_TIMEOUT = ("apache-kafka-java", "librdkafka", "confluent-kafka", "kafka-python")
-"""Prefixes of the names (KIP-511) of clients that wait for the response to a JoinGroup slightly longer than their
-rebalance timeout, which is their max.poll.interval.ms (300 s by default)."""
+"""Prefixes of the names (KIP-511) of clients that wait for a JoinGroup response slightly longer than their rebalance
+timeout. That timeout is their max.poll.interval.ms (300 s by default)."""
 
 
 class HeldBytes:
-    """The bytes of the JoinGroups that one gateway holds."""
+    """Counts the bytes of the JoinGroups that one gateway holds."""
 
     def __init__(self) -> None:
         """Start with nothing held."""
@@ -60,7 +60,7 @@ class HeldBytes:
 
 
 def patience_seconds(software: str, rebalance_timeout_ms: int) -> float:
-    """Return for how many seconds a JoinGroup of this client may be held."""
+    """Return the number of seconds for which a JoinGroup of this client may be held."""
     rebalance_seconds = max(0, rebalance_timeout_ms) / 1000
     if software.startswith(_WAIT_FOR_REBALANCE_TIMEOUT):
         return rebalance_seconds * WAITING_SHARE
@@ -79,9 +79,10 @@ def newcomer(
     was_member: bool,
     client_id: str = "",
 ) -> Newcomer:
-    """Return the consumer of a JoinGroup that is sent to the coordinator; ``size``: bytes of the client's frame.
+    """Return the newcomer that a JoinGroup ``message`` describes; ``size``: bytes of the client's frame.
 
-    A large frame is not read: its profile is unknown, so it is not held and its member gets no successor.
+    A frame above `HELD_BYTES_MAX` is not read. The newcomer's profile is then unknown, so its JoinGroup is not held and
+    no other consumer may succeed it.
     """
     profile = None
     if size <= HELD_BYTES_MAX:
@@ -104,7 +105,7 @@ def newcomer(
 
 @dataclass(frozen=True, slots=True)
 class EpochSubscription:
-    """The subscription of a member (KIP-848); fields of a heartbeat are null if they are unchanged since the last."""
+    """The subscription of a member (KIP-848). A heartbeat omits fields that have not changed since the last one."""
 
     topics: tuple[str, ...] = ()
     regex: str = ""
@@ -142,7 +143,7 @@ def epoch_newcomer(
     was_member: bool,
     client_id: str,
 ) -> Newcomer:
-    """The consumer of a first heartbeat (KIP-848); ``member_id``: as in `Newcomer`, for the rest see `newcomer`."""
+    """Return the newcomer that sends a first heartbeat (KIP-848). ``member_id``: see `Newcomer`; others: `newcomer`."""
     return Newcomer(
         join=join,
         version=version,

@@ -36,12 +36,12 @@ _ACTS = {
 
 
 PENDING_SECONDS = 60.0
-"""Seconds for which a newcomer with a new member id is remembered: it rejoins with this id at once."""
+"""Seconds for which a newcomer with a new member id is remembered: clients rejoin with this id at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A newcomer that was given a member id for its next JoinGroup (KIP-394); it is forgotten at ``until``."""
+    """A newcomer that got a member id for its next JoinGroup (KIP-394); the newcomer is forgotten at ``until``."""
 
     newcomer: Newcomer
     until: float
@@ -51,7 +51,7 @@ class ObservedGroup:
     """See `SeatedGroup`."""
 
     def __init__(self, rule: SeatRule, seats: GroupSeats, shared: SharedParts) -> None:
-        """Predict what ``seats`` would do."""
+        """Predict what ``seats`` would decide."""
         self._rule, self._seats, self._shared = rule, seats, shared
         self._clock, self._counts = shared.clock, shared.report.counts
         self._predicted = PredictedSeats(seats)

@@ -1,4 +1,4 @@
-"""Handles the frames of one connection that belong to groups with a rule for seats."""
+"""Handles the frames on one connection that belong to classic groups with a rule for seats."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _APIS = {
 
 
 class SeatFrames:
-    """Handles the frames of one connection. If it fails, the client's own frame must stay unchanged.
+    """Handles the frames of one connection. A method that fails leaves the client's own frame unchanged.
 
     A client with its own instance id gets no seat; only its JoinGroup is recorded.
     """
@@ -151,7 +151,7 @@ class SeatFrames:
         return OwnAnswer(answer)
 
     async def _seated(self, head: RequestHead, opened: OpenedFrame, instance_id: str) -> tuple[Any, bytes]:
-        """Send the JoinGroup with an instance id; return its answer, decoded and as received.
+        """Send the JoinGroup with an instance id; return the answer both decoded and as received.
 
         Afterwards ``opened`` contains the client's own message again.
         """
@@ -160,7 +160,7 @@ class SeatFrames:
             frame = opened.frame()
         finally:
             opened.message.group_instance_id = None
-        answer = await self._connection.exchange(frame)  # even if the client disconnects: it may have the seat
+        answer = await self._connection.exchange(frame)  # even if the client disconnects: it may have got the seat
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
@@ -192,16 +192,16 @@ class SeatFrames:
 
 
 def _unfenced(commit: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-    """Whether a TxnOffsetCommit names no member, so that the coordinator cannot refuse it from a former owner.
+    """Whether a TxnOffsetCommit names no member: the coordinator then cannot refuse the commits of a former owner.
 
-    No version below 3 names one; later versions do, unless the producer knows no consumer (measured on 4.3.0:
-    accepted).
+    Versions below 3 never name a member. Later versions do, unless the producer does not know the consumer's group
+    metadata (measured on 4.3.0: the coordinator accepts such a commit).
     """
     return not commit.member_id and commit.generation_id < 0 and commit.group_instance_id is None
 
 
 def _result(response: Any) -> JoinResult:  # noqa: ANN401 - kafka-python is untyped
-    """Return the answer to a JoinGroup."""
+    """Return the fields of a JoinGroup response that seats need."""
     return JoinResult(
         error=response.error_code,
         member_id=response.member_id,
@@ -211,7 +211,7 @@ def _result(response: Any) -> JoinResult:  # noqa: ANN401 - kafka-python is unty
 
 
 def _partitions(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
-    """Return the number of partitions in a SyncGroup response; 0 where they cannot be read."""
+    """Return the number of partitions in a SyncGroup response; 0 if its assignment cannot be read."""
     try:
         return count_partitions(decode_assignment(bytes(response.assignment or b"")).partitions)
     except DecodeError:

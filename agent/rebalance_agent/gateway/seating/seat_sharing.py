@@ -1,4 +1,4 @@
-"""Carries out the decisions of `SeatLocks` for one group: sends lock requests, and passes on changes of locks."""
+"""Carries out the decisions of `SeatLocks` for one group: sends lock requests, and reports changed locks to seats."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = ["SeatSharing"]
 class SeatSharing:
     """The seats of one group that other gateways offer, and those that this gateway offers to them.
 
-    ``run`` carries out acts of the seats. Methods that return acts leave these to the caller. ``requests`` is None if
-    this gateway does not share seats: then it requests no locks.
+    ``run`` carries out acts on the seats. If a method returns acts, the caller must carry them out. ``requests`` is
+    None if this gateway does not share seats: it then requests no locks.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class SeatSharing:
         return self._done(acts)
 
     def release(self, instance_id: str) -> list[SeatAct]:
-        """Release the lock of a seat that no newcomer takes, or whose consumer has left."""
+        """Release the lock of a seat that no newcomer takes, or that its consumer has left."""
         seat = self._seats.table.get(instance_id)
         vacant = seat is not None and seat.state is SeatState.VACANT
         note = offer_note(seat) if seat is not None and vacant else None
         return self._done(self._locks.release(instance_id, self._clock.monotonic(), note))
 
     def taken(self, instance_id: str) -> list[SeatAct]:
-        """Record that a newcomer has the seat."""
+        """Record that a newcomer has taken the seat."""
         return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
 
     def look(self) -> None:
-        """Make `due` inform other gateways of the waiting newcomers, once for all changes until then."""
+        """Make `due` inform other gateways of the waiting newcomers, once for all changes before that call."""
         self._look = self._requests is not None
 
     def due(self) -> list[SeatAct]:
@@ -97,9 +97,9 @@ class SeatSharing:
         self._locks.go_on()
 
     async def elsewhere(self, members: Mapping[str, str]) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
-        """Return the seats that other gateways offer, and the newcomers that wait there; empty if unknown.
+        """Return the seats that other gateways offer, and the newcomers that wait there; both are empty if unknown.
 
-        ``members``: instance id -> member id, of the group's members with a seat.
+        ``members``: instance id -> member id, for each member of the group that has a seat.
         """
         requests = self._requests
         if requests is None or not self._locks.usable(self._clock.monotonic()):
@@ -129,7 +129,7 @@ class SeatSharing:
         self._run(self._done(self._locks.checked(check.instance_id, error, now)))
 
     async def _send(self, requests: LockRequests | LeaseRequests, beat: LockBeat) -> None:
-        """Send a request; if the connection ends before the answer, use another. So it may be carried out twice."""
+        """Send a request. If its connection ends before the answer, send it on another: it may be carried out twice."""
         answer = await self._connections.by_connection(
             lambda connection: requests.beat(connection, beat), beat.instance_id
         )

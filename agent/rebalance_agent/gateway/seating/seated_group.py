@@ -1,4 +1,4 @@
-"""The interface of one group with a rule for seats, which handles the frames of all its connections."""
+"""The interface of one group with a rule for seats: the group handles the frames of all its members."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["GrantedSeat", "JoinResult", "SeatedGroup"]
 
 @dataclass(frozen=True, slots=True)
 class GrantedSeat:
-    """A seat that a newcomer gets; ``last_member``: the id of its last member, empty if the seat is new."""
+    """A seat that a newcomer gets; ``last_member``: the member id of the seat's last owner, empty for a new seat."""
 
     instance_id: str
     last_member: str = ""
@@ -27,7 +27,7 @@ class GrantedSeat:
 class JoinResult:
     """The coordinator's answer to a JoinGroup, or to the first heartbeat of a member (KIP-848).
 
-    ``generation``: in KIP-848 the member epoch. ``leads``: whether the answer names the member as leader.
+    ``generation``: the member epoch in KIP-848 groups. ``leads``: whether the answer names the member as leader.
     """
 
     error: int
@@ -39,21 +39,21 @@ class JoinResult:
 class SeatedGroup(Protocol):
     """A group in mode ``on`` or ``observe``.
 
-    All its members use one protocol: classic, or KIP-848. In KIP-848 a member's first heartbeat stands for a JoinGroup,
-    a heartbeat with epoch -1 for a LeaveGroup, and an answer with an assignment also for a SyncGroup response. Methods
-    that return an error code return the code that the client gets.
+    All members use one protocol: classic, or KIP-848. In a KIP-848 group, a member's first heartbeat counts as a
+    JoinGroup, and a heartbeat with epoch -1 as a LeaveGroup. An answer with an assignment also counts as a SyncGroup
+    response. If a method returns an error code, the client gets this code.
     """
 
     @property
     def group_type(self) -> GroupType:
-        """The protocol of its members: classic or consumer."""
+        """The protocol of the group's members: classic or consumer."""
         ...
 
     async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> GrantedSeat | None:
-        """Wait until a JoinGroup may be sent; return the seat to send it with, None to send it unchanged.
+        """Wait until a JoinGroup may be sent. Return the seat whose instance id it gets; None to send it unchanged.
 
         Raises:
-            ConnectionError: the client disconnected meanwhile.
+            ConnectionError: the client disconnected while its JoinGroup waited.
         """
         ...
 
@@ -66,15 +66,15 @@ class SeatedGroup(Protocol):
         ...
 
     def join_answered(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> int:
-        """Process the answer to an unchanged JoinGroup; return the client's error code."""
+        """Process the answer to an unchanged JoinGroup; return the error code for the client."""
         ...
 
     def sync_answered(self, member_id: str, error: int, partitions: int) -> int:
-        """Process the answer to a member's SyncGroup, with the number of assigned ``partitions`` if it was accepted."""
+        """Process the answer to a member's SyncGroup; ``partitions``: the number assigned, if there is no ``error``."""
         ...
 
     def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
-        """Process the answer to a member's heartbeat; ``beat``: its changes (KIP-848), None in classic groups."""
+        """Process the answer to a member's heartbeat; ``beat``: the epoch and new profile (None if classic)."""
         ...
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
@@ -82,7 +82,7 @@ class SeatedGroup(Protocol):
         ...
 
     def seat_of(self, member_id: str) -> str | None:
-        """Return the instance id of a member's seat; empty if it is only predicted, None if there is no seat."""
+        """Return the instance id of a member's seat; empty if seats are only predicted, None if there is no seat."""
         ...
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
@@ -106,7 +106,7 @@ class SeatedGroup(Protocol):
         ...
 
     def crashed(self, process: int) -> None:
-        """Record that a client has closed all its connections; ``process`` is the number of one."""
+        """Record that a client has closed all its connections; ``process`` is the number of one of them."""
         ...
 
     def connections_opened(self, process: int) -> None:
@@ -132,7 +132,8 @@ class SeatedGroup(Protocol):
     def stop(self, *, keep: bool = False) -> None:
         """Stop giving seats, holding JoinGroups and keeping seats.
 
-        ``keep``: the next gateway knows the seats; vacant seats are left unchanged if the rule keeps them.
+        ``keep``: the next gateway restores the seats, so vacant seats are not given up if the rule has
+        ``keep_stopped``.
         """
         ...
 

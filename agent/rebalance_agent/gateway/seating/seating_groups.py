@@ -36,7 +36,7 @@ from rebalance_agent.model.reported.seat_event import Act
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
 
 CHECK_SECONDS = 0.5
-"""Seconds between two checks for disconnected clients while the gateway holds a request of theirs."""
+"""Seconds between two checks whether clients have disconnected, while the gateway holds their requests."""
 
 IDLE_SECONDS = 60.0
 """Longest time (seconds) between two steps; a step forgets groups without seats and members."""
@@ -45,20 +45,20 @@ PAUSE_SECONDS_MIN = 0.01
 """Shortest pause (seconds) between two steps, even if a due act fails again and again."""
 
 SWITCH_OFF_SECONDS = 3.0
-"""Longest wait (seconds) at the end for the coordinator's answers, each of which takes a millisecond."""
+"""Longest wait (seconds) for the coordinator's answers when seats are switched off; an answer takes a millisecond."""
 
 SWITCH_SECONDS = 5.0
 """Seconds between two checks of the file that switches seats off; a ConfigMap change takes up to a minute anyway."""
 
 TOKEN_BYTES = 8
-"""Random bytes in the names of seats, new at each start: a name that was used before could still have a member."""
+"""Random bytes in the names of seats, new at each start: a name used before could still belong to a member."""
 
 
 _Result = TypeVar("_Result")
 
 
 class SeatingGroups:
-    """The groups with seats; all connections of the gateway share it. Call its methods in the event loop's thread."""
+    """The groups with seats, for all connections of the gateway. Call the methods in the event loop's thread."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class SeatingGroups:
     ) -> None:
         """Start without groups.
 
-        ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none. ``emit``
-        gets events. ``leases``: see `SharedParts`. ``saves``: the next gateway here restores the seats.
+        ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: no file. ``emit``
+        publishes events. ``leases``: see `SharedParts`. ``saves``: seats are saved for the next gateway here.
         """
         self._wake = asyncio.Event()
         token = secrets.token_hex(TOKEN_BYTES)
@@ -96,17 +96,17 @@ class SeatingGroups:
             self._look_at_switch()
 
     def connection(self, connection: ClientConnection, held: Held = contextlib.nullcontext) -> SeatFrames:
-        """Return the handler for the frames of a new connection; ``held``: entered while its JoinGroup is held."""
+        """Return the handler for the frames of a new connection; ``held`` is entered while a JoinGroup is held."""
         self._processes[connection] = next(self._numbers)
         return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
-        """Record that the client of a connection has sent its client id: it, or its successor, is alive."""
+        """Record that the client of a connection has sent its client id: the client, or its successor, is alive."""
         for process in self.clients.opened(connection, client_id, self.process(connection)):
             self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
 
     def process(self, connection: ClientConnection) -> int:
-        """Return the number of a connection, which identifies its client."""
+        """Return the number of a connection; this number identifies the client."""
         return self._processes.get(connection, 0)
 
     def next_join(self) -> int:
@@ -116,7 +116,7 @@ class SeatingGroups:
     def of(self, group: str, group_type: GroupType = GroupType.CLASSIC) -> SeatedGroup | None:
         """Return the group; None if all its frames of this protocol are to be forwarded unchanged.
 
-        A group has seats of one protocol at a time; it can change to the other once no member is known.
+        A group has seats for one protocol at a time; it can change to the other protocol once it has no known member.
         """
         known = self._groups.get(group)
         if known is not None and known.group_type is not group_type and known.idle:
@@ -149,14 +149,14 @@ class SeatingGroups:
     # -- restart -----------------------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, tuple[SavedSeat, ...]]:
-        """Return the seats that outlive the gateway's process, by group."""
+        """Return the seats to restore after a restart of the gateway, by group."""
         saved = self._each(lambda group: group.saved())
         return {name: seats for name, seats in saved.items() if seats}
 
     def restore(self, saved: Mapping[str, tuple[SavedSeat, ...]], elapsed_seconds: float) -> None:
         """Restore seats that were saved ``elapsed_seconds`` ago, before any client connects.
 
-        This needs a rule with mode ``on``, but is done also while the file switches seats off: members keep theirs.
+        Groups whose rule has mode ``on`` are restored, even while the switch file is ``off``: members keep their seats.
         """
         for name, seats in saved.items():
             rule = self._rules.of(name)
@@ -264,7 +264,7 @@ class SeatingGroups:
         return ObservedGroup(rule, seats, self._shared)
 
     def _pause(self) -> float:
-        """Return the seconds until the next step, if nothing happens before."""
+        """Return the seconds until the next step, unless an event wakes the task earlier."""
         watched = len(self.watch) or self._lingering or self.clients.undecided
         dues = [self._switch_at, *self._each(lambda group: group.next_due()).values()]
         times = [due - self._clock.monotonic() for due in dues if due is not None]
@@ -285,7 +285,7 @@ class SeatingGroups:
     def _each(self, call: Callable[[SeatedGroup], _Result]) -> dict[str, _Result]:
         """Return the results of ``call`` by group, omitting groups for which it fails.
 
-        The members of such a group continue, and its held requests are bounded.
+        The members of a group for which ``call`` fails continue, and the waiting time of its held requests is limited.
         """
         results = {}
         for name, group in tuple(self._groups.items()):

@@ -17,14 +17,14 @@ from rebalance_agent.regular_files import regular_file
 __all__ = ["SAVE_SECONDS", "SeatsFile"]
 
 SAVE_SECONDS = 1.0
-"""Seconds between two checks for changed seats. A gateway that is killed loses the changes since the last one."""
+"""Seconds between two checks for changed seats. A killed gateway loses the changes since the last check."""
 
 
 class SeatsFile:
     """Saves the seats of ``groups`` whenever they change. Errors are counted, and the gateway continues.
 
     The file is replaced as a whole, and only its owner may read it. There is no fsync: the file survives the end of the
-    process, but perhaps not of the machine. Two gateways must not use the same file.
+    process, but perhaps not a crash of the machine. Two gateways must not use the same file.
     """
 
     def __init__(self, path: str, groups: SeatingGroups, clock: Clock) -> None:
@@ -33,7 +33,7 @@ class SeatsFile:
         self._saved = b""
 
     def restore(self) -> None:
-        """Restore the seats in the file, if it exists; call it before any client connects."""
+        """Restore the seats in the file, if it exists; call this before any client connects."""
         try:
             with regular_file(str(self._path)) as file:
                 seats = decode_seats(file.read(LIST_BYTES_MAX + 1))
@@ -58,7 +58,7 @@ class SeatsFile:
                 self._groups.report.failed(Act.RESTORE, "", error)
 
     def _save(self, seats: SeatList) -> None:
-        """Write the list, unless the file has it already; in a thread, since a disk may be slow."""
+        """Write the list, unless the file already has it; to be called in a thread, since a disk may be slow."""
         data = encode_seats(seats)
         entries = data.partition(b"\n")[2]  # the first line contains the time
         if entries == self._saved:

@@ -25,7 +25,7 @@ class SharedParts:
     """The shared objects. ``watch`` notices disconnected clients; ``changed`` is called when a new act is due.
 
     ``token``: a random text, new at each start of the gateway. ``leases``: access to Lease objects, for groups whose
-    rule chooses these locks; None if no rule does.
+    rule chooses Leases as locks; None if no rule does.
     """
 
     clock: Clock
@@ -46,7 +46,7 @@ class SharedParts:
         task.add_done_callback(self._tasks.discard)
 
     def lock_requests(self, group: str, between: Between) -> LockRequests | LeaseRequests | None:
-        """Return the requests for the locks of a group; None if its rule has no locks, or its name is too long."""
+        """Return the requests for the locks of a group; None if its rule has no locks, or if its name is too long."""
         if between is Between.LEASE:
             return LeaseRequests(group, self.leases, self.clock)
         try:
@@ -55,12 +55,12 @@ class SharedParts:
             return None  # the name of the helper group would be too long
 
     async def settled(self, seconds: float) -> None:
-        """Wait until the requests under way are answered, at most ``seconds``."""
+        """Wait until all pending requests have ended, for at most ``seconds``."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=seconds)
 
     async def _guarded(self, work: Coroutine[Any, Any, None], act: Act, group: str) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001 - the members continue without it, and their sessions end in time
+        except Exception as error:  # noqa: BLE001 - members continue without the act, and sessions end in time
             self.report.failed(act, group, error)

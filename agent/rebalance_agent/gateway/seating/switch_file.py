@@ -1,4 +1,4 @@
-"""A file that switches off the seats of a whole fleet, such as a ConfigMap mounted into every pod."""
+"""Reads a file that switches off the seats of a whole fleet, such as a ConfigMap mounted into every pod."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rebalance_agent.regular_files import regular_file
 __all__ = ["Switch", "read_switch"]
 
 BYTES_MAX = 64
-"""Maximum bytes that are read: the file contains one word."""
+"""Maximum number of bytes that are read: the file contains one word."""
 
 
 class Switch(NamedTuple):
@@ -25,9 +25,9 @@ class Switch(NamedTuple):
 def read_switch(path: str) -> Switch:
     """Read whether the file ``path`` switches seats off.
 
-    It does not if the file does not exist or contains ``on`` (upper or lower case, white space around it is ignored).
-    Everything else, such as ``off``, switches seats off, also a file that cannot be read or understood: without seats a
-    group only rebalances more often.
+    Seats stay on if the file does not exist or contains ``on`` (case and surrounding white space are ignored). Any
+    other content, such as ``off``, switches seats off, and so does a file that cannot be read: without seats a group
+    only rebalances more often.
     """
     try:
         with regular_file(path) as file:

@@ -1,4 +1,4 @@
-"""An index of the seats that are free at one moment, by last members' profiles: newcomers look up equal profiles."""
+"""An index of the seats that are free at one moment, by their last members' profiles, for newcomers' look-ups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["FreeSeats"]
 class FreeSeats:
     """The free seats that no newcomer has claimed, for one pass over the held JoinGroups.
 
-    ``own``: fingerprint -> instance id -> free seat of this gateway; ``elsewhere``: likewise for other gateways.
+    ``own``: fingerprint -> instance id -> free seat of this gateway; ``elsewhere``: the same for other gateways.
     ``vacant``: vacant seats of this gateway; ``seated``: the fingerprints of all seats of this gateway.
     """
 

@@ -1,4 +1,4 @@
-"""The seats of all groups of one gateway, if the gateway's mode allows seats."""
+"""Stores the seats of all groups of one gateway, if the gateway's mode allows seats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["GatewaySeats", "new_seat_names"]
 def new_seat_names(gateway_token: str) -> Iterator[str]:
     """Yield instance ids of new seats.
 
-    ``gateway_token`` is random and new at each start of a gateway: with a name that was used before, the newcomer would
+    ``gateway_token`` is random and new at each start of a gateway: with a name that was used before, a newcomer would
     take the place of a member that may still exist.
     """
     return (f"{SEAT_PREFIX}{gateway_token}-{number}" for number in count(1))
@@ -38,8 +38,8 @@ class GatewaySeats:
         """Return the group's seats; None if every frame of the group is to be forwarded unchanged.
 
         This is the case with ``off``, for groups beyond ``groups_max``, and if the group has seats of a protocol other
-        than ``group_type``; seats that were given before are still known. ``settings``: the settings of a new group, if
-        they differ from the gateway's.
+        than ``group_type``. Seats that were given before are still known. ``settings``: the settings for a new group,
+        if they differ from the gateway's settings.
         """
         seats = self._groups.get(group)
         if seats is None and self.mode is not SeatMode.OFF and len(self._groups) < self.settings.groups_max:
@@ -56,7 +56,7 @@ class GatewaySeats:
         return {group: acts for group, seats in self._groups.items() if (acts := seats.due(now))}
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: no call is needed before another input."""
+        """Return when to call `due` next; None if no call is needed before another input."""
         times = (seats.next_due() for seats in self._groups.values())
         return min((time for time in times if time is not None), default=None)
 

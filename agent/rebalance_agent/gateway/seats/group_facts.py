@@ -1,4 +1,4 @@
-"""Facts about a group besides this gateway's seats: the group's phase, other gateways' seats, and the locks."""
+"""Stores facts about a group other than this gateway's seats: its phase, other gateways' seats, and the locks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 __all__ = ["FreeSeat", "GroupFacts", "GroupPhase", "SeatsRoster", "WaitingElsewhere", "successor_waits"]
 
 ROSTER_SECONDS_MAX = 3.0
-"""Seconds after which a description is too old to be used: two in a row may fail or be late."""
+"""Seconds after which a description is too old to be used: two consecutive descriptions may fail or be late."""
 
 
 class GroupPhase(StrEnum):
@@ -29,9 +29,9 @@ class GroupPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FreeSeat:
-    """A seat that another gateway offers (not one that only seems idle).
+    """A seat that another gateway offers (a seat that only seems unused does not count).
 
-    ``fingerprint``: the fingerprint of its last member's profile; ``leads``: whether that member leads.
+    ``fingerprint``: the fingerprint of the last member's profile; ``leads``: whether the last member leads the group.
     """
 
     instance_id: str
@@ -41,7 +41,7 @@ class FreeSeat:
 
 @dataclass(frozen=True, slots=True)
 class WaitingElsewhere:
-    """A newcomer whose JoinGroup another gateway holds: its profile's fingerprint and its JoinGroup's version."""
+    """A newcomer whose JoinGroup another gateway holds: the profile's fingerprint and the JoinGroup's version."""
 
     fingerprint: str
     version: int
@@ -51,9 +51,9 @@ class WaitingElsewhere:
 class SeatsRoster:
     """A description of the group and its locks.
 
-    ``members``: all members of the group; ``seated``: those with a seat of any gateway. ``mixed``: the group has
-    members of both protocols, or is migrating. ``exists``: False also if the group has another protocol. ``epoch``: the
-    group epoch (KIP-848), -1 in classic groups.
+    ``members``: the number of members; ``seated``: the number of members with a seat of any gateway. ``mixed``: the
+    group has members of both protocols, or is migrating. ``exists``: also False if the group has another protocol.
+    ``epoch``: the group epoch (KIP-848), -1 in classic groups.
     """
 
     phase: GroupPhase
@@ -81,7 +81,7 @@ class GroupFacts:
         self.roster, self._roster_at, self.phase = roster, now, roster.phase
 
     def lock_answered(self, now: float) -> None:
-        """Process any answer of the coordinator of the locks."""
+        """Process any answer from the coordinator about the locks."""
         self._lock_at = now
 
     def lock_confirmed(self, now: float) -> bool:
@@ -93,7 +93,7 @@ class GroupFacts:
         return self.roster if now - self._roster_at <= ROSTER_SECONDS_MAX else None
 
     def mixed(self, now: float) -> bool:
-        """Whether the last description (unless too old) shows a group of mixed protocols, which gets no seats."""
+        """Whether the last description (unless too old) shows a group with both protocols; it then gets no seats."""
         roster = self.known_roster(now)
         return roster is not None and roster.mixed
 
@@ -109,7 +109,7 @@ class GroupFacts:
 
 
 def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) -> bool:
-    """Whether more equal newcomers wait at other gateways than there are equal vacant seats at all gateways."""
+    """Whether the newcomers equal to this seat at other gateways outnumber the equal vacant seats at all gateways."""
     if roster is None or seat.profile is None:
         return False
     fingerprint = seat.profile.fingerprint

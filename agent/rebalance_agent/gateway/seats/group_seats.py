@@ -1,7 +1,7 @@
-"""The state machine of one group's seats at one gateway: it processes events of the group and returns acts.
+"""The state machine for one group's seats at one gateway: processes events of the group and returns acts.
 
 It uses no clock, sockets or threads. ``now`` is in seconds of the caller's monotonic clock, ``epoch_seconds`` in
-seconds since the epoch. Acts are values (`seat_acts`), in the order in which they are to be carried out.
+seconds since the epoch. Acts are values (`seat_acts`); callers must carry them out in the returned order.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ __all__ = ["GroupSeats"]
 class GroupSeats:
     """One group's seats, vacant seats and held newcomers.
 
-    ``new_names`` yields instance ids that were never used (see `HeldJoins`). Of members with their own instance id,
-    callers pass only JoinGroups and their answers. Of other members, callers pass all requests and answers, even if
-    their seat is unknown here: a gateway that lost its list does not know the seats that it gave.
+    ``new_names`` yields instance ids that were never used (see `HeldJoins`). For members with their own instance id,
+    callers pass only JoinGroups and their answers. For other members, callers pass all requests and answers, even if no
+    seat is known: a gateway that lost its list does not know the seats that it gave.
     """
 
     def __init__(
         self, settings: SeatSettings, new_names: Iterator[str], group_type: GroupType = GroupType.CLASSIC
     ) -> None:
-        """Start without seats; ``group_type``: classic, or consumer (KIP-848), whose member epochs are generations."""
+        """Start without seats; ``group_type``: classic, or consumer (KIP-848: member epochs count as generations)."""
         self.settings, self.group_type = settings, group_type
         self.table = SeatTable(settings)
         classic = group_type is GroupType.CLASSIC
@@ -70,7 +70,7 @@ class GroupSeats:
     # -- newcomers ---------------------------------------------------------------------------------------------
 
     def join(self, newcomer: Newcomer, now: float, epoch_seconds: float) -> list[SeatAct]:
-        """Handle a JoinGroup that arrived."""
+        """Handle a JoinGroup that has arrived."""
         refusal = seat_refusal(newcomer, mixed_group=self.facts.mixed(now))
         if refusal is None and self._stopped:
             return [ForwardJoin(newcomer.join, PlainReason.OFF)]
@@ -86,9 +86,9 @@ class GroupSeats:
     def join_answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """Process the response to a JoinGroup with our instance id; also return what to do with the response."""
+        """Process the response to a JoinGroup with a seat's instance id; also return what to do with the response."""
         acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads, now=now)
-        comes_back = error in COORDINATOR_MOVED and not self._stopped  # the client rejoins at the new coordinator
+        comes_back = error in COORDINATOR_MOVED and not self._stopped  # the client will rejoin at the new coordinator
         return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
 
     def rejoin_answered(
@@ -96,7 +96,7 @@ class GroupSeats:
     ) -> tuple[list[SeatAct], int]:
         """Process the response to a member's own JoinGroup; also return the error code for the client.
 
-        The content of the JoinGroup counts only now, since any client may name any member.
+        The content of the JoinGroup counts only once it is accepted, since any client may name any member.
         """
         seat, acts = self._answered(newcomer.member_id, error, now)
         if seat is None:
@@ -123,7 +123,7 @@ class GroupSeats:
         """Drop a JoinGroup whose connection was closed before the response."""
         if self.held.undecided(join):
             self.held.withdraw(join, now)
-            return []  # it had not asked for a seat: nothing became free for others
+            return []  # the newcomer had claimed no seat, so no seat became free for others
         acts = [*self.held.withdraw(join, now), *self._seated.withdraw(join), *self.held.advance(now)]
         return [*acts, *self._unwanted(now)]
 
@@ -135,9 +135,9 @@ class GroupSeats:
     # -- members -----------------------------------------------------------------------------------------------
 
     def seen(self, member_id: str, process: int | None = None) -> None:
-        """Record that the coordinator accepted a member's own request: its process, ``process``, is alive.
+        """Record that the coordinator accepted a member's own request, so that its ``process`` is alive.
 
-        Call it for requests of clients that are still connected when they are answered.
+        Call this only if the client is still connected when its request is answered.
         """
         seat = self.table.of_member(member_id)
         if seat is not None:
@@ -146,11 +146,11 @@ class GroupSeats:
     def heartbeat_answered(
         self, member_id: str, error: int, now: float, beat: EpochBeat | None = None
     ) -> tuple[list[SeatAct], int]:
-        """Process the answer to a member's own heartbeat; also return the error for the client.
+        """Process the answer to a member's own heartbeat; also return the error code for the client.
 
-        ``beat``: the changes by the heartbeat (KIP-848), None in classic groups.
+        ``beat``: the epoch and profile after the heartbeat (KIP-848); None in classic groups.
 
-        A returned leader that must notice a topic's change gets REBALANCE_IN_PROGRESS once: it rejoins, and leads a
+        A returned leader that must notice a changed topic gets REBALANCE_IN_PROGRESS once: it then rejoins and leads a
         rebalance.
         """
         seat, acts = self._answered(member_id, error, now)
@@ -166,9 +166,9 @@ class GroupSeats:
     def leave(
         self, member_id: str, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
     ) -> list[SeatAct]:
-        """Handle a LeaveGroup with only a member id, after all earlier requests of its connection were answered.
+        """Handle a LeaveGroup with only a member id, after all earlier requests on its connection were answered.
 
-        So earlier commits are answered, and a successor reads from where this consumer stopped.
+        Earlier commits are therefore answered, and a successor reads from where this consumer stopped.
         """
         seat = self.table.of_member(member_id)
         if seat is None:
@@ -178,25 +178,25 @@ class GroupSeats:
         return self._leaves.leave(seat, reason, forecast, now, epoch_seconds)
 
     def leave_undecided(self, member_id: str) -> list[SeatAct]:
-        """Forward a LeaveGroup that waited for too long: its member has no seat from now on."""
+        """Forward a LeaveGroup that waited for too long: the member has no seat from now on."""
         seat = self.table.of_member(member_id)
         return [] if seat is None else self._leaves.stop(seat)
 
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
-        """Record that a process closed all its connections itself: neither a broker nor the gateway closed them."""
+        """Record that a process itself closed all its connections: neither a broker nor the gateway closed them."""
         self.keeper.connections_closed(process, now)
         return self.held.advance(now)
 
     def connections_opened(self, process: int) -> None:
-        """Record that a process that had closed all its connections opened one again."""
+        """Record that a process that had closed all its connections has opened a connection again."""
         self.keeper.connections_opened(process)
 
     def ended(self, process: int) -> None:
-        """Record that the process of members that left has ended."""
+        """Record that a process has ended after its members left."""
         self.keeper.ended(process)
 
     def topics_changed(self) -> None:
-        """Process a change of the topics' partitions: leaders that returned with a JoinGroup below v9 must rejoin."""
+        """Process changed partitions of the topics: leaders that returned with a JoinGroup below v9 must rejoin."""
         for seat in self.table:
             blind = seat.returned and seat.leads and seat.version < SKIP_ASSIGNMENT_VERSION
             seat.rejoin_due |= blind and seat.state is SeatState.OCCUPIED
@@ -204,7 +204,7 @@ class GroupSeats:
     # -- the gateway's own requests ----------------------------------------------------------------------------
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
-        """Process an answer about a lock: it was granted or confirmed, or (``granted`` False) refused or ended."""
+        """Process an answer about a lock: the lock was granted or confirmed, or (``granted`` False) refused or lost."""
         self.facts.lock_answered(now)
         seat = self.table.get(instance_id)
         if seat is not None and (not granted or seat.state not in (SeatState.VACANT, SeatState.GIVEN_UP)):
@@ -214,7 +214,7 @@ class GroupSeats:
     def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
         """Process a description of the group and its locks.
 
-        If a group with members is described as not existing, it has another protocol.
+        If a group with known members is described as not existing, the group has another protocol.
         """
         acts = [] if roster.exists else self.keeper.forget_expired(now)
         if not roster.exists and any(seat.member_id for seat in self.table):
@@ -226,7 +226,7 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """Process the answer to a `KeepSeat`; ``error`` None: it was not answered."""
+        """Process the answer to a `KeepSeat`; ``error``: None if there was no answer."""
         self._heard(self.table.of_member(member_id), error, now)
         acts = self.keeper.kept(instance_id, member_id, error, now)
         if error == REBALANCE_IN_PROGRESS:
@@ -234,18 +234,18 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)] if acts else []
 
     def given_up(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """Process the answer to a `GiveUpSeat`; ``error`` None: it was not answered."""
+        """Process the answer to a `GiveUpSeat`; ``error``: None if there was no answer."""
         return [*self.keeper.given_up(instance_id, member_id, error), *self.held.advance(now)]
 
     # -- time and restart --------------------------------------------------------------------------------------
 
     def due(self, now: float) -> list[SeatAct]:
-        """Return the acts that are due by ``now``; call it at `next_due`, late calls are harmless."""
+        """Return the acts that are due by ``now``. Call this at `next_due`; late calls are harmless."""
         self._restored.due(now)
         return [*self._leaves.due(now), *self.keeper.due(now), *self.held.advance(now)]
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: not before another input."""
+        """Return when to call `due` next; None if no call is needed before another input."""
         times = (part.next_due() for part in (self._leaves, self.keeper, self.held, self._restored))
         return min((time for time in times if time is not None), default=None)
 
@@ -269,14 +269,14 @@ class GroupSeats:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _unwanted(self, now: float) -> list[SeatAct]:
-        """Give up vacant seats that no newcomer waits for any more."""
+        """Give up vacant seats for which no newcomer waits any longer."""
         if not self._stopped:
             return self._leaves.unwanted(now)
         vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
         return [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
 
     def _answered(self, member_id: str, error: int, now: float) -> tuple[Seat | None, list[SeatAct]]:
-        """Return the seat of a member whose request was answered, perhaps one from before a gateway's restart."""
+        """Return the seat of a member whose request was answered; it may be from before a restart of the gateway."""
         seat, acts = self.table.of_member(member_id), list[SeatAct]()
         if seat is None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
             seat = self._restored.confirmed(member_id)

@@ -31,11 +31,10 @@ __all__ = ["HeldJoin", "HeldJoins"]
 
 @dataclass(slots=True)
 class HeldJoin:
-    """A held JoinGroup. ``instance_id``: the seat whose lock was requested at ``asked_at``, or granted.
+    """A held JoinGroup. ``instance_id``: the seat whose lock was requested at ``asked_at`` or is granted.
 
-    ``last``: the last member of that seat, None if the seat is new; ``joint``: whether the newcomer joins with a new
-    seat at a multiple of the admission period. ``due_at``: when to decide again. ``refused``: seats that other gateways
-    have.
+    ``last``: the last member of that seat; None for a new seat. ``joint``: set if the newcomer joins with a new seat at
+    a multiple of the admission period. ``due_at``: when to decide again. ``refused``: seats whose locks were refused.
     """
 
     newcomer: Newcomer
@@ -51,7 +50,7 @@ class HeldJoin:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the newcomer's profile; a newcomer without a profile gets no seat, and is not held."""
+        """The fingerprint of the newcomer's profile. A newcomer without a profile gets no seat, and is not held."""
         return "" if self.newcomer.profile is None else self.newcomer.profile.fingerprint
 
 
@@ -61,7 +60,7 @@ _NOTHING_FREE = FreeSeats(SeatTable(SeatSettings()), None, ())
 class HeldJoins:
     """The held JoinGroups of one group.
 
-    ``new_names`` yields the instance ids of new seats, which must never have been used: a former member with this id
+    ``new_names`` yields the instance ids of new seats. An id must never have been used: a former member with this id
     could still be in the group, and the newcomer would get that member's assignment.
     """
 
@@ -143,7 +142,7 @@ class HeldJoins:
         return acts
 
     def next_due(self) -> float | None:
-        """Return the time of the next call of `advance` without a new fact; None if nothing is held."""
+        """Return when to call `advance` next if no new fact arrives; None if no JoinGroup is held."""
         times = [held.due_at for held in self._held.values()]
         if self._describe_at is not None and times:
             times.append(self._describe_at)
@@ -158,7 +157,7 @@ class HeldJoins:
         return seat.instance_id in self._claims or self.matching(seat)
 
     def waiting(self, now: float) -> Counter[WaitingElsewhere]:
-        """The newcomers that wait for a seat of any gateway, for other gateways; none unless the group is stable."""
+        """Return the newcomers that wait for a seat of any gateway; none unless the group is stable."""
         if self._facts.phase is not GroupPhase.STABLE or self._facts.known_roster(now) is None:
             return Counter()
         undecided = (held for held in self._held.values() if held.instance_id is None)
@@ -173,7 +172,7 @@ class HeldJoins:
         return acts
 
     def _due_at(self, held: HeldJoin, now: float) -> float:
-        """Return the time of the next decision if no new fact arrives before."""
+        """Return the time of the next decision if no new fact arrives before that time."""
         deadline, answer_seconds = held.wait.deadline, self._settings.answer_seconds
         if held.instance_id is not None:
             return deadline if held.granted else min(deadline, held.asked_at + answer_seconds)
@@ -185,7 +184,7 @@ class HeldJoins:
         return [DescribeSeats()]
 
     def _decide(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
-        """Do one step: choose a seat, wait for its lock, wait until the group may be joined, join."""
+        """Do one step: choose a seat, wait for the seat's lock, wait until the group may be joined, or join."""
         acts: list[SeatAct] = []
         if held.instance_id is not None and held.last is not None and not self._still_free(held.instance_id):
             acts += self._unclaim(held)
@@ -208,7 +207,7 @@ class HeldJoins:
         return acts
 
     def _choose(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
-        """Return a free seat of an equal consumer; a new one once the newcomer is to be admitted."""
+        """Choose a free seat of an equal consumer, or a new seat once the newcomer is to be admitted."""
         for seat in free.own.get(held.fingerprint, {}).values():
             if seat.free and now >= seat.free_at and self._takes(seat.instance_id, seat.last_member, held):
                 free.claim(held.fingerprint, seat.instance_id)
@@ -219,7 +218,7 @@ class HeldJoins:
                 return self._forward(held, PlainReason.NO_LOCK)
             return []
         for one in free.elsewhere.get(held.fingerprint, {}).values():
-            last = LastMember(held.newcomer.profile, one.leads)  # the profiles are equal, since the fingerprints are
+            last = LastMember(held.newcomer.profile, one.leads)  # equal fingerprints mean equal profiles
             if self._takes(one.instance_id, last, held):
                 free.claim(held.fingerprint, one.instance_id)
                 return self._ask(held, one.instance_id, now, last, granted=False)
@@ -238,9 +237,10 @@ class HeldJoins:
         return held.wait.admission if seated else held.wait.unseated_admission
 
     def _replace_different(self, held: HeldJoin, now: float, free: FreeSeats) -> tuple[list[SeatAct], bool]:
-        """Give up a vacant seat for which no equal newcomer waits: this newcomer is its successor with another profile.
+        """Give up a vacant seat if no equal newcomer waits for it: this newcomer is a successor with another profile.
 
-        This is not done if an equal consumer has a seat here, whose successor the newcomer may be.
+        Do nothing if an equal consumer has a seat at this gateway, since the newcomer may be the successor of that
+        consumer.
         """
         if held.fingerprint in free.seated:
             return [], False
@@ -276,9 +276,9 @@ class HeldJoins:
         return acts
 
     def _release(self, held: HeldJoin) -> list[SeatAct]:
-        """Release the lock of a newcomer that does not take the seat, except that of a disconnected consumer's seat.
+        """Release the lock that a newcomer does not use, unless it belongs to a disconnected consumer's seat.
 
-        A claim that is not answered yet is released once it is answered.
+        An unanswered claim is released once it is answered.
         """
         if held.instance_id is None or not held.granted:
             return []

@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = ["IMPATIENT_SECONDS", "ImpatientClients"]
 
 IMPATIENT_SECONDS = 60.0
-"""How long (seconds) no JoinGroup of a client id is held after the client closed its connection while one was held: the
-client may wait for less time than is typical of its library."""
+"""Seconds for which no JoinGroup of a client id is held after such a client closed its connection while its JoinGroup
+was held: the client may wait for less time than is typical of its library."""
 
 
 class ImpatientClients:
@@ -18,7 +18,7 @@ class ImpatientClients:
         self._until: dict[str, float] = {}
 
     def add(self, client_id: str, now: float) -> None:
-        """Record that a client with this id gave up ``now``. The empty id, which many clients may have, is ignored."""
+        """Record that a client with this id gave up ``now``. Ignore the empty id, which many clients may have."""
         if not client_id:
             return
         self._until.pop(client_id, None)

@@ -1,4 +1,4 @@
-"""Decides which LeaveGroups of one group's seated members the gateway answers itself, and which it forwards."""
+"""Decides whether the gateway answers a LeaveGroup of a member with a seat itself, or forwards it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ __all__ = ["MemberLeaves"]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A LeaveGroup that waits until ``until`` for a description of the group; ``kept_until``: its seat's deadline.
+    """A LeaveGroup that waits until ``until`` for a description of the group; ``kept_until``: the seat's deadline.
 
-    ``wanted``: keep its seat even if no newcomer waits for it at another gateway.
+    ``wanted``: keep the seat even if no newcomer waits for it at another gateway.
     """
 
     until: float
@@ -36,7 +36,7 @@ class _Asked:
 
 
 class MemberLeaves:
-    """Decides about LeaveGroups that contain only a member id. At most one waits for each seat."""
+    """Decides about LeaveGroups that contain only a member id. At most one LeaveGroup waits for each seat."""
 
     def __init__(self, table: SeatTable, keeper: SeatKeeper, held: HeldJoins, facts: GroupFacts) -> None:
         """Start without waiting LeaveGroups."""
@@ -46,16 +46,16 @@ class MemberLeaves:
     def leave(
         self, seat: Seat, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
     ) -> list[SeatAct]:
-        """Handle a LeaveGroup, after all earlier requests of that connection were answered.
+        """Handle a LeaveGroup, after all earlier requests on that connection were answered.
 
-        The group is described first if the last description is too old, since its protocol may have changed. It is also
-        described if only a newcomer at another gateway could be the successor, since that newcomer may already have a
-        seat.
+        The group is described first if the last description is too old, since the group's protocol may have changed. It
+        is also described if only a newcomer at another gateway could be the successor, since that newcomer may already
+        have a seat.
         """
         settings = self._facts.settings
         until = kept_until(settings, now, epoch_seconds)
         if not forecast.worth_keeping:
-            until = min(until, now + settings.handover_seconds)  # keep it only for a newcomer that already waits
+            until = min(until, now + settings.handover_seconds)  # keep the seat only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
         seat.for_newcomer = not forecast.worth_keeping
         if refusal is None and self._facts.seatable(now):
@@ -66,7 +66,7 @@ class MemberLeaves:
         return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
 
     def described(self, now: float) -> list[SeatAct]:
-        """Decide about all LeaveGroups that wait, after a description of the group."""
+        """Decide about all waiting LeaveGroups after a description of the group."""
         return [act for member_id in tuple(self._asked) for act in self._decide(member_id, now)]
 
     def due(self, now: float) -> list[SeatAct]:
@@ -79,14 +79,14 @@ class MemberLeaves:
         return min((asked.until for asked in self._asked.values()), default=None)
 
     def abandoned(self, seat: Seat, now: float) -> list[SeatAct]:
-        """Pass the seat of a consumer that disconnected before its response to another newcomer, or give it up."""
+        """Pass a seat to another newcomer, or give it up, since its consumer disconnected before the response."""
         seat.process, seat.for_newcomer = None, True
         if self._stable(seat) and self._held.matching(seat):
             return self._vacate(seat, now, now)
         return [*self._keeper.give_up(seat, GiveUpReason.CRASHED, now), *self._held.advance(now)]
 
     def unwanted(self, now: float) -> list[SeatAct]:
-        """Give up seats kept for a newcomer that has disconnected, unless another waits at any gateway."""
+        """Give up seats kept for a newcomer that has disconnected, unless another newcomer waits at any gateway."""
         roster = self._facts.known_roster(now)
         elsewhere = {one.fingerprint for one in roster.waiting} if roster is not None else set()
         acts: list[SeatAct] = []
@@ -109,7 +109,7 @@ class MemberLeaves:
     def _decide(self, member_id: str, now: float) -> list[SeatAct]:
         asked, seat = self._asked.pop(member_id), self._table.of_member(member_id)
         if seat is None:
-            return [ForwardLeave(member_id, None)]  # it no longer has a seat: the coordinator answers with an error
+            return [ForwardLeave(member_id, None)]  # no longer in a seat: the coordinator answers with an error
         if not self._stable(seat):
             return self._send(seat, GiveUpReason.REBALANCE, now)
         if not (asked.wanted or self._successor(seat, now)):
@@ -119,7 +119,7 @@ class MemberLeaves:
         return self._keep(seat, asked.kept_until, now)
 
     def _stable(self, seat: Seat) -> bool:
-        """Whether the group is stable and the member has its seat; its process may have closed its connections."""
+        """Whether the group is stable and the member has its seat, even if its process has closed its connections."""
         here = seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED)
         return here and self._facts.phase is GroupPhase.STABLE
 

@@ -1,9 +1,9 @@
 """Mode ``observe``: counts the decisions of `GroupSeats`, while all frames are forwarded unchanged.
 
-The same state machine decides; its acts are counted instead of carried out, and each is assumed to have its usual
-outcome. So its state is that of a group with seats, while the real group rebalances.
+The same state machine decides. Its acts are counted instead of carried out, and each act is assumed to have its usual
+outcome. The state machine is therefore in the state of a group with seats, while the real group rebalances.
 
-It sees only the members behind one gateway: a successor behind another gateway is not recognised, and does not count.
+The prediction covers only members behind one gateway: a successor behind another gateway does not count.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ __all__ = ["PredictedSeats", "SeatTally"]
 
 @dataclass(slots=True)
 class SeatTally:
-    """The savings and losses of the acts so far, if they had been carried out.
+    """The savings and losses that the acts so far would have caused.
 
-    ``rebalances_saved_min``: one for each handover. Without seats the member's leave starts a rebalance; its
-    successor's join may fall into the same one, so it is not counted. ``partition_seconds_lost_max``: all partitions of
-    the member for every second in which its seat was vacant, although the rebalances would also have stopped some of
-    them. ``acts``: the number of decisions for each kind of act.
+    ``rebalances_saved_min``: one for each handover. Without seats a member's leave starts a rebalance. The successor's
+    join may fall into the same rebalance, so it is not counted. ``partition_seconds_lost_max``: all partitions of a
+    member for every second in which its seat was vacant, although the rebalances would also have stopped some of these
+    partitions. ``acts``: the number of decisions for each kind of act.
 
     ``joint``: the number of newcomers that would have joined at a multiple of the admission period;
-    ``rebalances_merged_min``: those of them that joined in a later generation than another newcomer of the same
-    multiple; ``waited_seconds``: how long they would have waited.
+    ``rebalances_merged_min``: how many of these newcomers joined in a later generation than another newcomer with the
+    same multiple; ``waited_seconds``: how long the newcomers would have waited.
     """
 
     rebalances_saved_min: int = 0
@@ -63,10 +63,10 @@ class _Vacancy:
 
 
 class PredictedSeats:
-    """The predicted seats of one group behind one gateway. Times as in `GroupSeats`."""
+    """The predicted seats of one group behind one gateway. For times, see `GroupSeats`."""
 
     def __init__(self, seats: GroupSeats) -> None:
-        """Predict what ``seats`` would do; nothing else may use it."""
+        """Predict what ``seats`` would decide; no other object may use ``seats``."""
         self._seats = seats
         self.tally = SeatTally()
         self._join_of: dict[str, int] = {}
@@ -79,7 +79,7 @@ class PredictedSeats:
     def joined(
         self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float, generation: int = -1
     ) -> None:
-        """Process the forwarded JoinGroup of a newcomer, which is member ``member_id`` since ``generation``."""
+        """Process a newcomer's forwarded JoinGroup: the newcomer is the member ``member_id`` since ``generation``."""
         self._seats.facts.lock_answered(now)
         while len(self._join_of) >= self._seats.settings.seats_max:
             self._forget_oldest(now)
@@ -98,7 +98,7 @@ class PredictedSeats:
         partitions: int,
         stable: bool,
     ) -> None:
-        """Process the forwarded LeaveGroup of a member with this number of partitions.
+        """Process the forwarded LeaveGroup of a member with this number of ``partitions``.
 
         ``stable``: the group was stable.
         """
@@ -120,12 +120,12 @@ class PredictedSeats:
             seat.beaten(EpochBeat(seat.generation, beat.profile))
 
     def due(self, now: float) -> None:
-        """Count the decisions that are due by ``now``; call it at `next_due`."""
+        """Count the decisions that are due by ``now``; call this at `next_due`."""
         self._seats.facts.lock_answered(now)
         self._count(self._seats.due(now), now)
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: not before another input."""
+        """Return when to call `due` next; None if no call is needed before another input."""
         return self._seats.next_due()
 
     def _forget_oldest(self, now: float) -> None:
@@ -143,7 +143,7 @@ class PredictedSeats:
             waiting.extend(self._outcome(act))
 
     @singledispatchmethod
-    def _outcome(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - of most acts nothing follows
+    def _outcome(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - most acts have no consequence
         return []
 
     @_outcome.register
@@ -181,7 +181,7 @@ class PredictedSeats:
         return self._seats.given_up(act.instance_id, act.member_id, 0, self._now)
 
     def _admitted(self, join: int, admission: Admission) -> None:
-        """Count a newcomer that would have joined with others, and the separate rebalance that it really caused."""
+        """Count a newcomer that would have joined with others, and the separate rebalance that it actually caused."""
         self.tally.joint += 1
         self.tally.waited_seconds += max(0.0, self._now - admission.alone_at)
         generation = self._generations.pop(join, -1)

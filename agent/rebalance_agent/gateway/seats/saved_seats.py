@@ -1,8 +1,8 @@
-"""The seats of one group that are kept over a restart of the gateway, and their state afterwards.
+"""Saves the seats of one group for a restart of the gateway, and restores them afterwards.
 
-Losing them is safe: members stay static and are known by their ids, and a vacant member is removed when its session
-ends. Saved seats may be out of date, so a seat counts again only once the coordinator has accepted a request of its
-member. Until then no newcomer waits for it or takes it.
+Losing saved seats is safe: members stay static and are known by their ids, and the coordinator removes the member of a
+vacant seat when its session ends. Saved seats may be out of date, so a seat counts again only once the coordinator has
+accepted a request of its member. Until then no newcomer waits for the seat or takes it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ RESTORED_SECONDS_MAX = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedSeat:
-    """A saved seat. ``kept_seconds``: for how much longer it is kept if vacant, 0 if it was given up.
+    """A saved seat. ``kept_seconds``: for how much longer the seat is kept if vacant; 0 if it was given up.
 
-    ``group_type``: the protocol of its group. ``partitions``: its member's number of partitions, 0 if unknown.
+    ``group_type``: the protocol of the group. ``partitions``: the member's number of partitions; 0 if unknown.
     """
 
     instance_id: str
@@ -52,21 +52,22 @@ class RestoredSeats:
     """The restored seats of one group whose members the coordinator has not confirmed yet."""
 
     def __init__(self, table: SeatTable, settings: SeatSettings) -> None:
-        """Start without restored seats. Vacant seats and confirmed members are put into ``table``."""
+        """Start without restored seats. Vacant and confirmed seats are added to ``table``."""
         self._table, self._settings = table, settings
         self._seats: dict[str, SavedSeat] = {}
         self._until: dict[str, float] = {}
 
     def __len__(self) -> int:
-        """The number of seats that are not confirmed."""
+        """The number of unconfirmed seats."""
         return len(self._seats)
 
     def add(self, saved: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
         """Restore seats ``elapsed_seconds`` after they were saved.
 
-        Vacant seats are kept for their remaining time, since no other gateway keeps them; if the clock went backwards,
-        this time counts as over. Consumers of the other seats may be alive, so nothing is done for them; if they are
-        not, their sessions end. So do the sessions of vacant seats of KIP-848, which no heartbeat confirms.
+        Vacant seats are kept for their remaining time, since no other gateway keeps them. If the clock went backwards,
+        this time counts as over. Consumers of the other seats may be alive, so the gateway sends no request for these
+        seats: without its consumer, a seat's session ends. Sessions of vacant KIP-848 seats also end, since no
+        heartbeat confirms them.
         """
         for one in saved:
             if len(self._table) + len(self._seats) >= self._settings.seats_max:
@@ -81,11 +82,11 @@ class RestoredSeats:
             seat = _seat(one, SeatState.VACANT)
             seat.vacant_since = seat.next_at = seat.heard_at = now
             seat.vacant_until = now + min(max(0.0, rest), self._settings.vacant_seconds)
-            seat.free_at = math.inf  # not free until the coordinator has accepted a heartbeat for it
+            seat.free_at = math.inf  # not free until the coordinator has accepted a heartbeat for the seat
             self._table.add(seat)
 
     def confirmed(self, member_id: str) -> Seat | None:
-        """Confirm a member's seat, since the coordinator accepted its request; return the seat, None without one."""
+        """Confirm a member's seat, since the coordinator accepted a request; return the seat, None if there is none."""
         self._until.pop(member_id, None)
         one = self._seats.pop(member_id, None)
         if one is None or self._table.full or self._table.get(one.instance_id) is not None:
@@ -95,7 +96,7 @@ class RestoredSeats:
         return seat
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """Return the seats that are not confirmed, for the next restart."""
+        """Return the unconfirmed seats, for the next restart."""
         return tuple(self._seats.values())
 
     def due(self, now: float) -> None:

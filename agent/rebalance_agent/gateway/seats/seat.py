@@ -1,4 +1,4 @@
-"""The state of one seat at its gateway, and the seats of one group."""
+"""Stores the state of one seat at its gateway, and the seats of one group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["EpochBeat", "Seat", "SeatState", "SeatTable"]
 
 @dataclass(frozen=True, slots=True)
 class EpochBeat:
-    """An accepted heartbeat of a member (KIP-848). ``epoch``: the member epoch from then on.
+    """An accepted heartbeat of a member (KIP-848). ``epoch``: the member epoch after this heartbeat.
 
     ``profile``: the member's new profile, if the heartbeat changes its subscription.
     """
@@ -26,35 +26,35 @@ class EpochBeat:
 
 
 class SeatState(StrEnum):
-    """The state of a seat. A closed set, for a gauge's label."""
+    """The state of a seat: a fixed set, for a gauge's label."""
 
     JOINING = "joining"
-    """A JoinGroup with its instance id was sent and is not answered. No heartbeat is sent for it."""
+    """A JoinGroup with the seat's instance id was sent and is not answered. No heartbeat is sent for the seat."""
     OCCUPIED = "occupied"
-    """A consumer behind this gateway has it, and heartbeats itself."""
+    """A consumer behind this gateway has the seat, and sends its own heartbeats."""
     DISCONNECTED = "disconnected"
-    """The process of its consumer has closed all its connections. No heartbeat is sent for it, since the consumer may
-    be alive and only reconnecting."""
+    """The process of the seat's consumer has closed all its connections. No heartbeat is sent for the seat, since the
+    consumer may be alive and only reconnecting."""
     VACANT = "vacant"
-    """Its consumer has left, which the coordinator does not know: this gateway sends heartbeats for it."""
+    """The seat's consumer has left. The coordinator does not know this: the gateway sends heartbeats for the seat."""
     GIVEN_UP = "given_up"
-    """A LeaveGroup was sent for it; no more heartbeats are sent."""
+    """A LeaveGroup was sent for the seat; no more heartbeats are sent."""
 
 
 @dataclass(slots=True)
 class Seat:
     """A static membership that the gateway gave to a consumer.
 
-    ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first
-    member. ``version``: the version of that member's JoinGroup. ``returned``: the member returned to a stable group; so
-    if it leads (``leads``), it was not elected in a rebalance. ``for_newcomer``: a vacant seat is kept only for a
-    newcomer that already waits. ``rejoin_due``: the member must rejoin. ``locked``: this gateway has the lock.
-    ``process``: None if unknown. ``partitions``: the number of partitions in the member's last assignment.
+    ``member_id``, ``generation``: the last member's id and generation, as the coordinator knows them; empty and -1
+    before the first member. ``version``: the version of that member's JoinGroup. ``returned``: the member returned to a
+    stable group; if it leads (``leads``), it was not elected in a rebalance. ``for_newcomer``: a vacant seat is kept
+    only for a newcomer that already waits. ``rejoin_due``: the member must rejoin. ``locked``: this gateway has the
+    lock. ``process``: None if unknown. ``partitions``: the number of partitions in the member's last assignment.
 
-    Times are in seconds of the caller's clock. ``heard_at``: when the coordinator last accepted a request of its
-    member. ``free_at``: when a newcomer may take the seat, if it is free; infinite until the coordinator has confirmed
-    its member after a restart of the gateway. ``vacant_since`` and ``vacant_until``: the time for which it is vacant.
-    ``next_at``: when the next act is due. ``expires_at``: by when the coordinator has removed the member in any case.
+    Times are in seconds of the caller's clock. ``heard_at``: when the coordinator last accepted a request of the
+    member. ``free_at``: when a newcomer may take a free seat; infinite until the coordinator has confirmed the member
+    after a restart of the gateway. ``vacant_since`` and ``vacant_until``: the time for which the seat is vacant.
+    ``next_at``: when the next act is due. ``expires_at``: when the coordinator has certainly removed the member.
     """
 
     instance_id: str
@@ -80,7 +80,7 @@ class Seat:
 
     @property
     def last_member(self) -> LastMember:
-        """The properties of the last member, with which a successor is compared."""
+        """The properties of the last member; a successor is compared with them."""
         return LastMember(self.profile, self.leads)
 
     @property
@@ -89,13 +89,13 @@ class Seat:
         return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
 
     def beaten(self, beat: EpochBeat) -> None:
-        """Record that the coordinator accepted a heartbeat of its member (KIP-848)."""
+        """Record that the coordinator accepted a heartbeat of the seat's member (KIP-848)."""
         self.generation = beat.epoch
         if beat.profile is not None:
             self.profile = beat.profile
 
     def expired(self, now: float) -> bool:
-        """Whether the coordinator has removed its member, having accepted no request of it for a session timeout."""
+        """Whether the coordinator has removed the member, since it accepted no request of it for a session timeout."""
         return now >= self.heard_at + self.session_seconds
 
     @property
@@ -108,7 +108,7 @@ class SeatTable:
     """The seats of one group, by instance id and by member id."""
 
     def __init__(self, settings: SeatSettings) -> None:
-        """Start without seats; at most ``seats_max`` of ``settings`` are known."""
+        """Start without seats; ``settings`` limits the number of seats (``seats_max``)."""
         self.settings = settings
         self._seats: dict[str, Seat] = {}
         self._by_member: dict[str, Seat] = {}
@@ -139,7 +139,7 @@ class SeatTable:
         return [] if process is None else [seat for seat in self if seat.process == process]
 
     def add(self, seat: Seat) -> None:
-        """Add a seat, replacing one with the same instance id."""
+        """Add a seat, replacing any seat with the same instance id."""
         self.remove(seat.instance_id)
         self._seats[seat.instance_id] = seat
         if seat.member_id:

@@ -1,4 +1,4 @@
-"""Acts of the gateway for the seats of one group, as values: `GroupSeats` returns them; its caller carries them out.
+"""Acts on the seats of one group, as values: `GroupSeats` returns acts, and its caller carries them out.
 
 ``join`` identifies a JoinGroup (`Newcomer.join`). Every request that ends a membership contains the member id: a
 LeaveGroup with only the instance id would remove whichever member has the seat.
@@ -43,7 +43,7 @@ class ForwardSeated:
     """Send the JoinGroup with an instance id.
 
     ``returns``: another member had the seat before. ``joint``: the joint admission (at a multiple of the period) for
-    which it waited; None if it did not wait for one.
+    which the newcomer waited; None if it waited for no joint admission.
     """
 
     join: int
@@ -78,20 +78,20 @@ class HoldLeave:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLeave:
-    """Answer the LeaveGroup with NONE instead of sending it; after all earlier requests of the client were answered."""
+    """Answer the LeaveGroup with NONE instead of sending it, once the client's earlier requests are answered."""
 
     member_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeepSeat:
-    """Send a heartbeat for the vacant member, but not after ``until`` (seconds of the caller's clock).
+    """Send a heartbeat for a vacant seat's member, but not after ``until`` (seconds of the caller's clock).
 
-    In groups of KIP-848 this is another heartbeat with epoch -2, which only shows whether another gateway's newcomer
-    has the seat.
+    In KIP-848 groups this is another heartbeat with epoch -2, which only shows whether another gateway's newcomer has
+    the seat.
 
-    ``until`` matters if the gateway was suspended: a late heartbeat would make a group wait that has begun to
-    rebalance.
+    ``until`` matters if the gateway was suspended: after a group has begun to rebalance, a late heartbeat would make it
+    wait.
     """
 
     instance_id: str
@@ -109,7 +109,7 @@ class ContinueSeat:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpSeat:
-    """Send a LeaveGroup with both ids, which has no effect once a successor has the seat."""
+    """Send a LeaveGroup with both ids; this has no effect once a successor has the seat."""
 
     instance_id: str
     member_id: str
@@ -118,21 +118,21 @@ class GiveUpSeat:
 
 @dataclass(frozen=True, slots=True)
 class ClaimLock:
-    """Ask for the lock of a seat."""
+    """Request the lock of a seat."""
 
     instance_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLock:
-    """Release the lock of a seat: another gateway may claim it."""
+    """Release the lock of a seat, so that another gateway may claim the lock."""
 
     instance_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeSeats:
-    """Describe the group and its locks: members, their instance ids and profiles, free locks, newcomers that wait."""
+    """Request descriptions of the group and its locks: members, instance ids, free seats, and waiting newcomers."""
 
 
 SeatAct = (

@@ -1,7 +1,8 @@
 """Keeps the seats of departed consumers, and gives them up.
 
-In a rebalance the group waits for a vacant member until its session ends, and each heartbeat for it extends the
-session. So at the first sign of a rebalance the seat is given up, and only its LeaveGroup is sent from then on.
+In a rebalance the group waits for a vacant seat's member until its session ends, and each heartbeat for the member
+extends the session. At the first sign of a rebalance the seat is therefore given up: from then on, only a LeaveGroup is
+sent for it.
 """
 
 from __future__ import annotations
@@ -26,13 +27,12 @@ class SeatKeeper:
     def __init__(self, table: SeatTable, settings: SeatSettings, *, by_heartbeats: bool = True) -> None:
         """Keep seats of ``table``; ``by_heartbeats`` is False if heartbeats do not extend a vacant member's session.
 
-        This is the case in groups of KIP-848: there the member stays until its session ends, and others never wait for
-        it.
+        This is the case in KIP-848 groups: there the member stays until its session ends, and others never wait for it.
         """
         self._table, self._settings, self._by_heartbeats = table, settings, by_heartbeats
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
-        """Keep the seat of a consumer that believes it has left, for a newcomer of any gateway, until ``until``."""
+        """Keep a seat, whose consumer regards itself as having left, until ``until`` for a newcomer of any gateway."""
         if not self._by_heartbeats:
             until = max(now, min(until, seat.heard_at + EPOCH_KEPT_SECONDS))
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
@@ -40,13 +40,13 @@ class SeatKeeper:
         return self._release(seat)
 
     def give_up(self, seat: Seat, reason: GiveUpReason | ProfileDifference, now: float) -> list[SeatAct]:
-        """Send a LeaveGroup for the seat's last member, repeated until it is answered or the session ends."""
+        """Send a LeaveGroup for the seat's last member; repeat it until it is answered or the session ends."""
         seat.state, seat.given_up_for = SeatState.GIVEN_UP, reason
         seat.next_at, seat.expires_at = now + self._settings.keeper_seconds, now + seat.session_seconds
         return [GiveUpSeat(seat.instance_id, seat.member_id, reason)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """Process the answer to a heartbeat for a vacant seat; ``error`` None: it was not answered."""
+        """Process the answer to a heartbeat for a vacant seat; ``error``: None if there was no answer."""
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.VACANT:
             return []
@@ -61,14 +61,14 @@ class SeatKeeper:
         return self.give_up(seat, reason, now)
 
     def given_up(self, instance_id: str, member_id: str, error: int | None) -> list[SeatAct]:
-        """Take the answer to the LeaveGroup for a seat; the seat is forgotten unless the request must be repeated."""
+        """Process the answer to a seat's LeaveGroup: forget the seat unless the request must be repeated."""
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.GIVEN_UP:
             return []
         return self.forget(seat) if error == NO_ERROR or error in FENCED else []
 
     def rebalancing(self, now: float) -> list[SeatAct]:
-        """Give up all vacant seats, since the group rebalances. Disconnected consumers may be alive and rejoin."""
+        """Give up all vacant seats, since the group rebalances. Disconnected consumers may be alive and may rejoin."""
         vacant = [seat for seat in self._table if seat.state is SeatState.VACANT]
         return [act for seat in vacant for act in self.give_up(seat, GiveUpReason.REBALANCE, now)]
 
@@ -82,20 +82,20 @@ class SeatKeeper:
         self.ended(process)
 
     def succeeded(self, process: int, now: float) -> None:
-        """Record that a newcomer of the same client arrived: the process's members are gone, their seats free."""
+        """Record that a newcomer of the same client arrived: the members of ``process`` are gone, their seats free."""
         self.connections_closed(process, now)
         for seat in self._table.of_process(process):
             if seat.state is SeatState.DISCONNECTED:
                 seat.free_at = now
 
     def ended(self, process: int) -> None:
-        """Record that the process of members that left has ended."""
+        """Record that a process has ended after its members left."""
         for seat in self._table.of_process(process):
             if seat.state is SeatState.VACANT:
                 seat.process = None
 
     def connections_opened(self, process: int) -> None:
-        """Record that a process is connected again, so it was alive all the time."""
+        """Record that a process is connected again, which proves that it was alive all the time."""
         for seat in self._table.of_process(process):
             self.seen(seat)
 
@@ -111,13 +111,13 @@ class SeatKeeper:
         return [act for seat in self._table if seat.next_at <= now for act in self._due(seat, now)]
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None if nothing is planned."""
+        """Return when to call `due` next; None if no act is planned."""
         return min(
             (seat.next_at for seat in self._table if seat.free or seat.state is SeatState.GIVEN_UP), default=None
         )
 
     def forget(self, seat: Seat) -> list[SeatAct]:
-        """Remove a seat that no longer exists, or belongs to another gateway."""
+        """Remove a seat that no longer exists or that belongs to another gateway."""
         self._table.remove(seat.instance_id)
         return self._release(seat)
 
@@ -126,7 +126,7 @@ class SeatKeeper:
         return [act for seat in self._table if seat.member_id and seat.expired(now) for act in self.lost(seat)]
 
     def lost(self, seat: Seat) -> list[SeatAct]:
-        """Remove a seat whose last member left the group, unless a successor is joining with it."""
+        """Remove a seat whose last member left the group, unless a successor is joining with the seat."""
         return [] if seat.state is SeatState.JOINING else self.forget(seat)
 
     def _due(self, seat: Seat, now: float) -> list[SeatAct]:

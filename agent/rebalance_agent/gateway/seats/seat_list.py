@@ -1,4 +1,4 @@
-"""The list of all saved seats as JSON. It contains names, ids and hashes of settings, but no credentials."""
+"""Encodes and decodes the list of saved seats as JSON. It has names, ids and hashes of settings, not credentials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["LIST_BYTES_MAX", "SeatList", "decode_seats", "encode_seats"]
 
 LIST_BYTES_MAX = 4 * 1024 * 1024
-"""Largest list in bytes, enough for some 9,000 seats. Groups that do not fit are left out."""
+"""Largest list in bytes: this is enough for some 9,000 seats. Groups that do not fit are left out."""
 
 FORMAT = 1
 """The version of the format; a list with another version is not read."""
@@ -34,14 +34,14 @@ _ASSIGNOR = ("name", "topics", "rack", "user_data")
 
 @dataclass(frozen=True, slots=True)
 class SeatList:
-    """Group -> its seats, and when they were saved, in epoch milliseconds."""
+    """Group -> the group's seats, and the time (epoch ms) at which they were saved."""
 
     saved_ms: int
     groups: Mapping[str, tuple[SavedSeat, ...]] = field(default_factory=dict)
 
 
 def encode_seats(seats: SeatList) -> bytes:
-    """Return the list as JSON of at most `LIST_BYTES_MAX`; if not all groups fit, only the first."""
+    """Return the list as JSON of at most `LIST_BYTES_MAX`; if not all groups fit, only the first groups."""
     size, entries = 100, []
     for group, saved in seats.groups.items():
         entry = f"{json.dumps(group)}: {json.dumps([_entry(one, seats.saved_ms) for one in saved])}"
@@ -57,7 +57,7 @@ def decode_seats(data: bytes) -> SeatList:
     """Read the list that `encode_seats` wrote.
 
     Raises:
-        DecodeError: ``data`` is no such list, or larger than `LIST_BYTES_MAX`.
+        DecodeError: ``data`` is not such a list, or is larger than `LIST_BYTES_MAX`.
     """
     if len(data) > LIST_BYTES_MAX:
         raise DecodeError(f"the list has more than {LIST_BYTES_MAX} bytes")
@@ -75,7 +75,7 @@ def decode_seats(data: bytes) -> SeatList:
 
 
 def _entry(one: SavedSeat, saved_ms: int) -> dict[str, Any]:
-    """Return a seat as JSON. Times are absolute and in whole seconds, so that a list changes only when its seats do."""
+    """Return a seat as JSON. Times are absolute and in whole seconds, so the list changes only if a seat changes."""
     entry = {name: getattr(one, name) for name in _SEAT}
     profile = one.profile
     entry["kept_until"] = round(saved_ms / 1000 + one.kept_seconds) if one.vacant else 0

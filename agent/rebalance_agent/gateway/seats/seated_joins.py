@@ -19,7 +19,7 @@ __all__ = ["SeatedJoins"]
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """``state``, ``process``: of the seat before the JoinGroup; ``returns``: another member had the seat."""
+    """An unanswered JoinGroup. ``state``, ``process``: the seat's former ones; ``returns``: another member had it."""
 
     newcomer: Newcomer
     seat: Seat
@@ -29,7 +29,7 @@ class _Sent:
 
 
 class SeatedJoins:
-    """The unanswered JoinGroups of one group: one per client, so at most as many as seats."""
+    """The unanswered JoinGroups of one group: one for each client, and at most one for each seat."""
 
     def __init__(self, table: SeatTable, keeper: SeatKeeper, facts: GroupFacts) -> None:
         """Start without unanswered JoinGroups."""
@@ -53,10 +53,10 @@ class SeatedJoins:
     def answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """Process the coordinator's answer; ``leads``: it names the new member as leader.
+        """Process the coordinator's answer; ``leads``: the answer names the new member as leader.
 
-        A leader that returns with a JoinGroup below v9 gets a response that names its predecessor as leader, so the
-        seat's ``leads`` counts, too.
+        If a leader returns with a JoinGroup below v9, the response names its predecessor as leader, so the seat's
+        ``leads`` counts, too.
         """
         sent = self._sent.pop(join, None)
         if sent is None:
@@ -67,7 +67,7 @@ class SeatedJoins:
             if verdict is JoinAnswer.RESEND:
                 own = [ForwardJoin(join, PlainReason.COORDINATOR)]
             if error == UNRELEASED_INSTANCE_ID and sent.state is not None:
-                sent.seat.state = SeatState.OCCUPIED  # its last member or another one is there
+                sent.seat.state = SeatState.OCCUPIED  # the last member or another one has the seat
                 return own, verdict
             return [*own, *self._restore(sent)], verdict
         seat = sent.seat
@@ -83,8 +83,8 @@ class SeatedJoins:
     def withdraw(self, join: int) -> list[SeatAct]:
         """Restore the seat's previous state after the connection of a JoinGroup was closed before the answer.
 
-        The newcomer may have the seat. Then the heartbeat for its predecessor is refused, and the newcomer is removed
-        like a consumer that crashed.
+        The newcomer may have got the seat. If so, the coordinator refuses the heartbeat for the predecessor, and
+        removes the newcomer like a consumer that crashed.
         """
         sent = self._sent.pop(join, None)
         return [] if sent is None else self._restore(sent)

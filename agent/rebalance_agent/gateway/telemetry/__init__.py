@@ -1,10 +1,11 @@
-"""Client telemetry (KIP-714): the gateway asks unmodified clients for their own metrics, and exports them.
+"""Handles client telemetry (KIP-714): asks unmodified clients for their own metrics, and exports these metrics.
 
-- ``client_subscription``: which clients are asked, and for which metrics.
-- ``pushed_bytes``: decompresses a client's push, within bounds; ``push_error``: why a push is refused.
-- ``otlp_reader``: reads the few fields needed from OTLP metrics.
-- ``labelled_metrics``: adds the client's names to the metrics that are passed on to a collector.
-- ``client_values``: maps a client's metrics to our series.
-- ``telemetry_clients``: the clients that push, and their series; ``known_clients``: the libraries of all members.
-- ``telemetry_frames``: the requests of one connection.
+- ``client_subscription``: decides which clients are asked for telemetry, and for which metrics.
+- ``pushed_bytes``: decompresses a client's push, within size limits; ``push_error``: the reasons for refusing a push.
+- ``otlp_reader``: reads the few fields that are needed from OTLP metrics.
+- ``labelled_metrics``: adds attributes that identify the client to metrics that are forwarded to a collector.
+- ``client_values``: maps a client's metrics to the gateway's series.
+- ``telemetry_clients``: stores the values that clients push, and exports their series; ``known_clients``: exports the
+  client library and poll limit of each member.
+- ``telemetry_frames``: answers the telemetry requests of one connection.
 """

@@ -16,29 +16,29 @@ __all__ = ["PREFIXES_MAX", "PREFIXES_TEXT_MAX", "Subscription", "metric_prefixes
 
 _JAVA = "apache-kafka-java"
 _OF_LIBRDKAFKA = re.compile(r"librdkafka|confluent-kafka-\w+")
-"""Names of librdkafka and of Confluent's clients on it."""
+"""Names of librdkafka, and of Confluent's clients that use librdkafka."""
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 _ABORTS = "2.5.0"
-"""librdkafka 2.5.0 ends its process if no metric matches (its issue 4833)."""
+"""The version of librdkafka that aborts its process if no metric matches (librdkafka issue 4833)."""
 
 PREFIXES_MAX = 50
 PREFIXES_TEXT_MAX = 5_000
-"""Maximum prefixes in a setting, and maximum characters of all together."""
+"""Maximum number of prefixes in a setting, and maximum number of characters of the setting."""
 
 _PREFIX = re.compile(r"[A-Za-z][\w.]{0,199}", re.ASCII)
 
 _EVERY_METRIC = ("org.apache.kafka.",)
-"""The common prefix of consumers' and producers' metrics. librdkafka has few metrics, and 2.5 to 2.10 reconnect
-endlessly if none of a client's metrics matches (its issue 5106)."""
+"""The common prefix of consumers' and producers' metrics. librdkafka has few metrics, and versions 2.5 to 2.10
+reconnect endlessly if no metric of the client matches (librdkafka issue 5106)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """The subscription that a client gets. ``metrics``: prefixes of names.
 
-    ``subscription_id``: a hash of the subscription, so that clients keep pushing after a restart of the gateway with
-    the same settings.
+    ``subscription_id``: a hash of the subscription. If the gateway restarts with the same settings, clients continue to
+    push without a new subscription.
     """
 
     metrics: Sequence[str]
@@ -47,10 +47,10 @@ class Subscription:
 
 
 def metric_prefixes(text: str) -> tuple[str, ...]:
-    """Parse prefixes of metrics' names, separated by commas.
+    """Parse prefixes of metric names, separated by commas.
 
     Raises:
-        InvalidInputError: there are too many, or one is not the beginning of a name.
+        InvalidInputError: there are too many prefixes, or a prefix is not the beginning of a name.
     """
     prefixes = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(prefixes) > PREFIXES_MAX:
@@ -62,9 +62,9 @@ def metric_prefixes(text: str) -> tuple[str, ...]:
 
 
 def subscription_of(software: ClientSoftware, push_interval_ms: int, more: Sequence[str] = ()) -> Subscription | None:
-    """Return the subscription for a client with this library; None if it would push nothing, or fail.
+    """Return the subscription for a client with this library; None if such a client would not push, or would fail.
 
-    ``more``: prefixes of metrics in addition to those that are exported. librdkafka is always asked for all its
+    ``more``: prefixes of metrics to request in addition to the exported ones. librdkafka is always asked for all its
     metrics.
     """
     if software.name == _JAVA:

@@ -1,4 +1,4 @@
-"""Maps clients' own metrics to our series. Source of the names: KIP-714, KIP-1076, and what the clients push."""
+"""Maps clients' own metrics to the gateway's series. Names: KIP-714, KIP-1076, and pushes of real clients."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["CALLBACK_MAXIMA", "CLIENT_VALUES", "JAVA_NAMES", "ClientValue"]
 
 _PREFIX = "org.apache.kafka.consumer."
 _MS = 0.001
-"""Clients measure in milliseconds."""
+"""Factor from milliseconds, in which clients measure, to seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientValue:
-    """One series: its row, its labels besides those of the client, and the factor from the client's unit to ours.
+    """One series. ``labels``: the label values besides the client's; ``factor``: from the client's unit to ours.
 
     ``merge``: combines the values of several clients with equal labels.
     """
@@ -51,8 +51,8 @@ CALLBACK_MAXIMA: Mapping[Callback, str] = {
     callback: f"{_PREFIX}coordinator.partition.{callback}.latency.max"
     for callback in (Callback.REVOKED, Callback.ASSIGNED)
 }
-"""Callback -> the client's metric of its longest duration (milliseconds) in the client's own window."""
+"""Callback -> name of the metric with the callback's longest duration (milliseconds) in the client's own window."""
 
 JAVA_NAMES = tuple(CLIENT_VALUES)
-"""The subscription of Java clients, by full names: a prefix would match hundreds of metrics, and all would be
-pushed."""
+"""The metrics requested from Java clients, as full names: a prefix would match hundreds of metrics, and the clients
+would push them all."""

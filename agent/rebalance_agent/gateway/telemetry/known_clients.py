@@ -1,6 +1,6 @@
-"""The client library and the poll limit of each connected member behind one gateway.
+"""Exports the client library and the poll limit of each member that is connected through one gateway.
 
-Thread-safe: another thread scrapes.
+Thread-safe, since scrapes run in another thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Labels = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class KnownClient:
-    """A member. ``poll_limit_seconds``: its rebalance timeout; 0 if unknown."""
+    """A member. ``poll_limit_seconds``: the member's rebalance timeout; 0 if unknown."""
 
     labels: Labels
     software: ClientSoftware
@@ -30,7 +30,7 @@ class KnownClient:
 
 
 class KnownClients:
-    """Members by their open connections: at most as many as the gateway has connections."""
+    """Members with the number of their open connections; there are at most as many members as connections."""
 
     def __init__(self, text: TextFormat) -> None:
         """Start without clients."""
@@ -51,7 +51,7 @@ class KnownClients:
                 del self._open[client]
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Return metric families with their headers; for members with equal labels, the shortest poll limit."""
+        """Return metric families with their headers. Of members with equal labels, the shortest poll limit counts."""
         with self._lock:
             clients = tuple(self._open)
         software = {

@@ -1,6 +1,6 @@
-"""Adds attributes to the resource of pushed metrics, as a receiver on a broker would (KIP-714).
+"""Adds attributes to the resources of pushed metrics, as a metrics receiver on a broker would (KIP-714).
 
-In protobuf, occurrences of the same message field are merged, so the attributes are appended without parsing.
+Protobuf merges several occurrences of the same message field, so the attributes can be appended without parsing.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from rebalance_agent.gateway.telemetry.otlp_reader import resource_metrics
 __all__ = ["labelled_metrics"]
 
 _RESOURCE_METRICS, _RESOURCE, _ATTRIBUTE, _KEY, _VALUE, _STRING = (number << 3 | 2 for number in (1, 1, 1, 1, 2, 1))
-"""Keys of fields with a length; the numbers are those of opentelemetry-proto 1.x."""
+"""Keys of length-delimited fields; the field numbers are from opentelemetry-proto 1.x."""
 
 _MORE_BYTES = 0x80
 
 
 def labelled_metrics(data: bytes, attributes: Mapping[str, str]) -> bytes:
-    """Return the ``MetricsData`` with text ``attributes`` in each resource.
+    """Return the ``MetricsData`` with the text ``attributes`` added to each resource.
 
     Raises:
         PushError: the bytes are not a ``MetricsData``.

@@ -1,8 +1,8 @@
-"""Reads OTLP's ``MetricsData``: the values of wanted metrics, and attributes of the resource.
+"""Reads the values of wanted metrics, and wanted attributes of the resource, from OTLP's ``MetricsData``.
 
-Source of the field numbers: opentelemetry-proto 1.x (``metrics.proto``, ``resource.proto``, ``common.proto``), and
-protobuf's description of its encoding. The result has a bounded size, since only wanted names are kept; the work is
-bounded by the number of fields. Unwanted metrics are skipped unread.
+Sources: opentelemetry-proto 1.x for the field numbers (``metrics.proto``, ``resource.proto``, ``common.proto``), and
+protobuf's description of its encoding. The size of the result is limited, since only wanted names are kept. The work is
+limited by the number of fields. Unwanted metrics are skipped without reading them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 __all__ = ["ATTRIBUTE_BYTES_MAX", "FIELDS_MAX", "PushedMetrics", "read_metrics", "resource_metrics"]
 
 FIELDS_MAX = 10_000
-"""Maximum fields read of one message, which takes 15 ms while all other connections wait. A Java consumer pushes some
-hundred, librdkafka fewer."""
+"""Maximum fields that are read from one message: this takes 15 ms, while all other connections wait. A Java consumer
+pushes some hundred fields, librdkafka fewer."""
 
 ATTRIBUTE_BYTES_MAX = 32_767
-"""Longest attribute (bytes) that is kept: a group's name cannot be longer in Kafka's requests."""
+"""Longest accepted attribute (bytes): Kafka's requests cannot contain a longer name of a group."""
 
 _VARINT_BYTES_MAX = 10
 _MORE_BYTES = 0x80
@@ -31,7 +31,7 @@ _FIXED_BYTES = {1: 8, 5: 4}
 
 
 def _sized(number: int) -> int:
-    """Return the key of a field with a length: a message, text or bytes."""
+    """Return the key of a length-delimited field: a message, string or bytes."""
     return number << 3 | _SIZED
 
 
@@ -48,14 +48,14 @@ _NUMBERS = {_AS_DOUBLE: struct.Struct("<d"), _AS_INT: struct.Struct("<q")}
 
 @dataclass(frozen=True, slots=True)
 class PushedMetrics:
-    """Wanted metrics by name, and wanted attributes of the resource; the last of several values of a name."""
+    """Wanted metrics by name, and wanted attributes of the resource. The last of several values of a name counts."""
 
     values: dict[str, float] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
 
 
 def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[str]) -> PushedMetrics:
-    """The wanted ``metrics`` and ``attributes`` of a ``MetricsData``. Values that are not finite numbers are left out.
+    """Return the wanted ``metrics`` and ``attributes`` of a ``MetricsData``; leave out values that are not finite.
 
     Raises:
         PushError: the bytes are not a ``MetricsData``, or have too many fields.
@@ -98,7 +98,7 @@ class _MetricsReader:
     def _resource(self, at: int, end: int) -> None:
         content = self._data[at:end]
         if content == self._resource_read:
-            return  # Java repeats it before each metric
+            return  # Java repeats the resource before each metric
         self._resource_read = content
         for attribute in self._parts(at, end, _RESOURCE_ATTRIBUTE):
             name, value = "", None
@@ -133,11 +133,11 @@ class _MetricsReader:
                         self._found.values[name] = value
 
     def _parts(self, at: int, end: int, field_number: int) -> Iterator[tuple[int, int]]:
-        """Yield start and end of each field with this number."""
+        """Yield the start and end of each field with this key."""
         return ((start, stop) for key, start, stop in self._fields(at, end) if key == field_number)
 
     def _fields(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Yield key, start and end of each field's value in a message; a key is the field's number and encoding."""
+        """Yield each field's key (its number and encoding), and the start and end of the field's value in a message."""
         data = self._data
         while at < end:
             self._left -= 1

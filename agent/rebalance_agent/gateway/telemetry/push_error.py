@@ -1,4 +1,4 @@
-"""The reasons why the gateway refuses a push: error codes of the protocol, and label values."""
+"""The reasons why the gateway refuses a push, as error codes of the protocol and as label values."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["PushError", "PushOutcome"]
 
 
 class PushOutcome(StrEnum):
-    """The outcome of one push. A closed set, for a counter's label."""
+    """The outcome of one push: a fixed set, for a counter's label."""
 
     ACCEPTED = "accepted"
     INVALID = "invalid"
-    """It is not OTLP. The client stops pushing until it is restarted."""
+    """The push is not OTLP. The client stops pushing until it is restarted."""
     THROTTLED = "throttled"
-    """It came too early, or too many clients push. The client pushes again at its next interval."""
+    """The push came too early, or too many clients push. The client pushes again after its next interval."""
     TOO_LARGE = "too_large"
-    """It exceeds a size limit. The client continues at its next interval."""
+    """The push exceeds a size limit. The client pushes again after its next interval."""
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
-    """The settings have changed: the client asks for the new ones at once."""
+    """The gateway's settings have changed. The client requests the new subscription at once."""
     UNSUPPORTED_COMPRESSION = "unsupported_compression"
 
     @property
     def error_code(self) -> int:
-        """Kafka's error code in the response."""
+        """Kafka's error code for the response to the push."""
         return _CODES[self]
 
 
@@ -48,9 +48,9 @@ _CODES = {
 
 
 class PushError(RebalanceAgentError):
-    """The gateway refuses a push; the connection and the client continue."""
+    """Raised if the gateway refuses a push; the connection stays open."""
 
     def __init__(self, outcome: PushOutcome, text: str) -> None:
-        """``text`` describes the fault, without any of the payload."""
+        """``text`` describes the fault, and contains no payload."""
         super().__init__(text)
         self.outcome = outcome

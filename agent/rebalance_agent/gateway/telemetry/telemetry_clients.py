@@ -1,4 +1,4 @@
-"""The clients that push to one gateway, and their series on /metrics. Thread-safe: another thread scrapes."""
+"""Stores the values that clients push to one gateway, for /metrics. Thread-safe: scrapes use another thread."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from rebalance_agent.metrics.metric import Metric
 __all__ = ["CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
 
 CLIENTS_MAX = 1_000
-"""Maximum clients that push: as many as a gateway accepts connections."""
+"""Maximum clients that push: as many as the connections that a gateway accepts."""
 
 SILENT_INTERVALS = 3
-"""Push intervals without a push after which a client counts as gone."""
+"""Number of push intervals without a push after which a client counts as gone."""
 
 EARLY_SHARE = 0.5
 """Share of the push interval that must pass before another push of a client is accepted: clients vary their first
-interval by up to half, and keep to the later ones."""
+interval by up to half, and later intervals not at all."""
 
 ClientEnd = Callable[[bool], None]
-"""Called when a client is gone: True if its last push announced it, False if it fell silent."""
+"""Called when a client is gone. The argument: True if the client's last push announced its end, False otherwise."""
 
 Pass = Callable[[bytes], None]
-"""Function that accepts an OTLP request. It never blocks and never raises."""
+"""A function that accepts an OTLP request. It never blocks and never raises."""
 
 
 @dataclass(slots=True)
@@ -42,9 +42,9 @@ class _Pushed:
 
 
 class TelemetryClients:
-    """The last values of each client, by the instance id that the gateway gave it.
+    """The last values of each client, by the instance id that the gateway assigned to the client.
 
-    ``known``: the members' libraries.
+    ``known``: the libraries and poll limits of members.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class TelemetryClients:
         more: Sequence[str] = (),
         passes: Pass | None = None,
     ) -> None:
-        """Start without clients. They are asked to push every ``push_interval_seconds`` (0: they are not asked).
+        """Start without clients. Clients are asked to push every ``push_interval_seconds`` (0: they are not asked).
 
-        ``more``: prefixes of metrics to request in addition to those that are exported. ``passes`` gets everything that
-        they push, as an OTLP request; None if it is not passed on.
+        ``more``: prefixes of metrics to request in addition to the exported ones. ``passes`` forwards everything that
+        clients push, as an OTLP request; None: pushes are not forwarded.
         """
         self.more, self.passes = more, passes
         self._clock, self.push_interval_seconds, self._ended = clock, push_interval_seconds, ended
@@ -70,10 +70,10 @@ class TelemetryClients:
         self._clients: dict[str, _Pushed] = {}  # ordered by last push, oldest first
 
     def admit(self, instance_id: str) -> None:
-        """Check whether a push of this client may be read, and count it, since a refused push also costs time.
+        """Check whether a push of this client may be read; an admitted push counts even if it is refused later.
 
         Raises:
-            PushError: it comes too early, or there are too many clients.
+            PushError: the push comes too early, or there are too many clients.
         """
         with self._lock:
             self._expire()
@@ -87,15 +87,15 @@ class TelemetryClients:
             self._clients[instance_id] = client
 
     def pushed(self, instance_id: str, labels: Labels, values: Mapping[str, float]) -> None:
-        """Store the values of an admitted client, by names of `CLIENT_VALUES`.
+        """Store the values of an admitted client; the keys of ``values`` are names in `CLIENT_VALUES`.
 
-        Clients without a group have no values, and no series.
+        ``values`` is empty for a client without a group, which therefore gets no series.
         """
         with self._lock:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:
-        """Record that the client pushed for the last time: it is closing in an orderly way."""
+        """Record that the client has pushed for the last time, since it is closing."""
         with self._lock:
             if self._clients.pop(instance_id, None):
                 self._ended(True)

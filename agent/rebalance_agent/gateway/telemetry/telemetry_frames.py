@@ -1,4 +1,4 @@
-"""Answers the telemetry requests of one connection if the broker does not offer them."""
+"""Answers the telemetry requests on one connection if the broker does not support them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from rebalance_agent.metrics.short_names import short_name
 __all__ = ["TELEMETRY_APIS", "TelemetryFrames"]
 
 TELEMETRY_APIS = (GET_SUBSCRIPTIONS_KEY, PUSH_KEY)
-"""API keys of the requests that are answered here."""
+"""API keys of the requests that the gateway answers itself."""
 
 
 class TelemetryFrames:
-    """Handles the frames of one connection."""
+    """Handles the telemetry requests of one connection."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class TelemetryFrames:
         count: Callable[[PushOutcome], None] = lambda _outcome: None,
         measured: Measured = lambda _member, _maxima: None,
     ) -> None:
-        """``clients`` is shared by all connections of the gateway; ``count`` gets the outcome of each push.
+        """``clients`` is shared by all connections of the gateway; ``count`` counts the outcome of each push.
 
-        ``measured`` gets the longest callbacks of each push of a member.
+        ``measured`` is called for each push of a member, with the longest duration of each callback.
         """
         self._clients, self._count, self._measured = clients, count, measured
         self._host = ""
@@ -80,9 +80,9 @@ class TelemetryFrames:
             self._member = None
 
     def offered(self, broker_apis: Collection[int]) -> tuple[int, ...]:
-        """Return the API keys to offer in addition to the broker's; the client's requests of these go to `answer`.
+        """Return API keys to offer in addition to the broker's; client requests with these keys must go to `answer`.
 
-        Return none if the broker itself accepts telemetry, and for clients that are not asked for it.
+        Return no keys if the broker itself accepts telemetry, or if the client is not to be asked for telemetry.
         """
         wanted = self._clients.push_interval_seconds > 0 and set(TELEMETRY_APIS).isdisjoint(broker_apis)
         interval_ms = round(self._clients.push_interval_seconds * 1000)
@@ -90,7 +90,7 @@ class TelemetryFrames:
         return TELEMETRY_APIS if self._subscription else ()
 
     def answers(self, head: RequestHead) -> bool:
-        """Whether a request is answered here."""
+        """Whether the gateway answers a request itself."""
         return (
             head.api_key in TELEMETRY_APIS and head.api_version == TELEMETRY_VERSION and self._subscription is not None
         )
@@ -99,7 +99,7 @@ class TelemetryFrames:
         """Return the response to a request for which `answers` is true, as a frame without its length.
 
         Raises:
-            DecodeError: the request breaks its schema.
+            DecodeError: the request does not match its schema.
         """
         if self._subscription is None:
             raise ValueError("telemetry was not offered on this connection")
@@ -151,7 +151,7 @@ class TelemetryFrames:
             self._clients.passes(labelled_metrics(content, self._identity(instance_id, client_id(frame))))
 
     def _identity(self, instance_id: str, name: str) -> dict[str, str]:
-        """Return the resource attributes that KIP-714 lets the receiver add."""
+        """Return the resource attributes that a receiver may add according to KIP-714."""
         return {
             "client_instance_id": instance_id,
             "client_id": name,
@@ -161,5 +161,5 @@ class TelemetryFrames:
         }
 
     def _labels(self, group: str, name: str) -> Labels:
-        """Return the label values, bounded in length."""
+        """Return the label values, with a limited length."""
         return short_name(group), short_name(name), self._host

@@ -1,4 +1,4 @@
-"""Rewrites responses with brokers' addresses to the addresses where the gateway listens for each broker."""
+"""Replaces brokers' addresses in responses by the addresses where the gateway listens for each broker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST,
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 
 NODES_MAX = 2_000
-"""Maximum brokers of a cluster, each with a port here: Kafka's own tests use at most some hundred."""
+"""Maximum brokers of a cluster, each with a port of the gateway: Kafka's own tests use at most some hundred."""
 
 Address = tuple[str, int]
 """Host and port."""
@@ -27,16 +27,16 @@ Address = tuple[str, int]
 _ENDPOINTS_SINCE = 10
 _COORDINATORS_SINCE = 4
 _CONTROLLERS = 2
-"""``endpoint_type`` of DescribeCluster for controllers, which have no listeners here (KIP-919)."""
+"""``endpoint_type`` of DescribeCluster for controllers (KIP-919), for which the gateway has no listeners."""
 
 
 class Nodes(Protocol):
     """Gives the gateway's own address for each broker."""
 
     async def local(self, nodes: Mapping[int, Address], *, complete: bool = False) -> Mapping[int, Address]:
-        """Return node id -> the address for clients, given the real addresses; open listeners as needed.
+        """Return node id -> the gateway's address for clients; open missing listeners. ``nodes``: the real addresses.
 
-        A broker without a listener gets an address that accepts no connections. ``complete``: ``nodes`` are all brokers
+        A broker without a listener gets an address that accepts no connections. ``complete``: ``nodes`` has all brokers
         of the cluster.
         """
         ...
@@ -50,10 +50,10 @@ def names_addresses(head: RequestHead) -> bool:
 
 
 async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    """Return the response to ``head`` with the gateway's addresses instead of brokers'; unchanged where it has none.
+    """Return the response to ``head`` with the gateway's addresses instead of the brokers' addresses, if it has any.
 
     Raises:
-        DecodeError: it cannot be read, so it might contain real addresses.
+        DecodeError: the response cannot be read, so it might contain real addresses.
     """
     if head.api_key == MetadataResponse.API_KEY:
         return await _metadata(head, frame, nodes)
@@ -67,7 +67,7 @@ async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
 
 
 async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    """Rewrite only the brokers at the beginning: the rest grows with topics and partitions, and is not read."""
+    """Rewrite only the brokers at the beginning; the rest is not read, since it grows with topics and partitions."""
     version, kind = head.api_version, MetadataResponse
     if not 0 <= version <= kind.max_version:
         raise DecodeError(f"Metadata v{version}: supported are versions up to {kind.max_version}")
@@ -101,11 +101,11 @@ _BROKERS: Mapping[int, tuple[Any, Callable[[Any, int], Any], str]] = {
     DescribeClusterResponse.API_KEY: (DescribeClusterResponse, _cluster, "broker_id"),
     ProduceResponse.API_KEY: (ProduceResponse, lambda message, _version: message.node_endpoints, "node_id"),
 }
-"""API key -> response class, function that returns a response's brokers, and the name of the field with their ids."""
+"""API key -> response class, function that returns the response's brokers, and name of the field with broker ids."""
 
 
 async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:
-    """Set the gateway's address on each broker; return whether there are any. Errors have node id -1 and no host."""
+    """Set the gateway's address on each broker; return whether any was set. Errors have node id -1 and no host."""
     named = {
         getattr(broker, identified): broker
         for broker in brokers or ()

@@ -23,10 +23,10 @@ API_VERSIONS: int = ApiVersionsResponse.API_KEY
 
 _APIS_BY_NODE = 5
 """ApiVersions version in which a client names the cluster and node that it expects (KIP-1242). Only the request differs
-from the version before, and the broker checks it: each port of the gateway leads to one node."""
+from version 4. The broker checks the names, which works because each port of the gateway leads to one node."""
 
 _FETCH_WITHOUT_ADDRESSES = 15
-"""Newest Fetch version without brokers' addresses in responses (KIP-951), so that these can pass unread."""
+"""Newest Fetch version without brokers' addresses in responses (KIP-951): these responses are forwarded unread."""
 
 _READ = (
     ProduceResponse,
@@ -55,8 +55,8 @@ _NO_SUCH_VERSION = 0x7FFF
 def with_known_version(head: RequestHead, frame: bytes) -> bytes:
     """Return an ApiVersions request whose response the gateway can read.
 
-    A request in a version that is too new for the gateway gets a version that no broker knows: the broker answers with
-    an error in version 0 (KIP-511), and the client asks again in an older version.
+    If the request's version is too new for the gateway, it is changed to a version that no broker knows. The broker
+    then answers with an error in version 0 (KIP-511), and the client asks again in an older version.
     """
     if head.api_version <= NEWEST[API_VERSIONS]:
         return frame
@@ -64,13 +64,13 @@ def with_known_version(head: RequestHead, frame: bytes) -> bytes:
 
 
 def with_offered_versions(head: RequestHead, frame: bytes, own: Callable[[Collection[int]], Iterable[int]]) -> bytes:
-    """Return an ApiVersions response with only the offered APIs and versions; ``head`` is the request's.
+    """Return an ApiVersions response with only the offered APIs and versions; ``head``: the head of the request.
 
-    ``own`` gets the broker's API keys, and returns the keys that the gateway answers itself, in version 0. It is not
-    called for an error response, after which the client asks again.
+    ``own`` accepts the broker's API keys, and returns the keys of the APIs that the gateway answers itself, in version
+    0. It is not called for an error response, since the client then asks again.
 
     Raises:
-        DecodeError: it cannot be read.
+        DecodeError: the response cannot be read.
     """
     opened = open_frame(ApiVersionsResponse, _readable(head), frame)
     apis = opened.message.api_keys or ()  # kafka-python accepts null where the schema does not
@@ -90,7 +90,7 @@ def _readable(head: RequestHead) -> RequestHead:
 
 
 def _cap(api: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-    """Limit one API's versions; return whether any is left to offer."""
+    """Limit one API's versions; return whether any version is left to offer."""
     api.min_version = max(api.min_version, _OLDEST.get(api.api_key, api.min_version))
     api.max_version = min(api.max_version, NEWEST.get(api.api_key, api.max_version))
     return bool(api.min_version <= api.max_version)

@@ -1,4 +1,4 @@
-"""Bytes that bound a decoder: it cannot read past their end, nor spend too long on hostile input."""
+"""Bytes that limit their decoder: it cannot read past the end, nor spend too long on hostile input."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ VARINT_BYTES_MAX = 5
 
 REREAD_TIMES_MAX = 64
 """How many times a frame's bytes may be copied while it is read. kafka-python copies the rest of the frame for every
-struct with tagged fields; real messages have one or two such structs, hostile ones one in each of a million
-elements."""
+struct with tagged fields. Real messages have one or two such structs; hostile messages may have one in each of a
+million elements."""
 
 PARTS_MAX = 100_000
-"""Maximum slices (strings and bytes) read from a frame: a group of ten thousand members has three or four for each. All
-other connections wait during this time, and a JoinGroup of 16 MiB may have millions, which take ten seconds."""
+"""Maximum slices (strings and bytes) read from a frame: a group of ten thousand members has three or four for each
+member. All other connections wait while a frame is decoded, and a JoinGroup of 16 MiB may have millions of slices,
+which take ten seconds."""
 
 _HIGH_BIT = 0x80
 
@@ -28,8 +29,8 @@ class BoundedBytes(bytes):
     _copied = 0
     _parts = 0
 
-    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as bytes has it
-        """Return one byte (decoders read single bytes only for varints), or a slice, which must be complete.
+    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as in bytes
+        """Return one byte (decoders read single bytes only for varints), or a complete slice.
 
         Raises:
             IndexError: the slice goes past the end.

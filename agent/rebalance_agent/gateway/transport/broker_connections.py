@@ -1,4 +1,4 @@
-"""Connects to brokers by TCP, or by TLS with the broker's host name verified."""
+"""Connects to brokers over TCP, or over TLS after verifying the broker's host name."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CONNECT_SECONDS_MAX = 10.0
 
 
 class BrokerConnector:
-    """Connects to brokers for the clients of one gateway, fairly: no client delays the others."""
+    """Connects to brokers for the clients of one gateway; no client delays the connections of others."""
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
-        """``tls``: None for plaintext."""
+        """``tls``: None for plaintext connections."""
         self._tls, self._lookup, self._places = tls, AddressLookup(), BrokerPlaces()
 
     async def connect(self, address: Address, host: str) -> tuple[PeerConnection, BrokerPlace]:
-        """Return a connection to ``address`` for a client from ``host``, and its place, which the caller must free.
+        """Return a connection to ``address`` for a client from ``host``, and a place that the caller must free.
 
         Raises:
             RefusedError: see `connect`.
@@ -50,10 +50,10 @@ class BrokerConnector:
 
 
 async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
-    """Return a connection to ``address``, whose name ``lookup`` looks up.
+    """Return a connection to ``address``; ``lookup`` finds the IP addresses of its host name.
 
     Raises:
-        RefusedError: it accepts no connection; the text gives the reason.
+        RefusedError: ``address`` accepts no connection; the text gives the reason.
     """
     host, port = address
     try:
@@ -71,7 +71,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressL
 async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
     loop = asyncio.get_running_loop()
     resolved = await lookup.find(host, port)
-    # Each IP address gets a share of the time: an address that does not answer would be tried first again next time.
+    # Each IP address gets a share of the time: otherwise an address that never answers would use all the time.
     seconds = CONNECT_SECONDS_MAX / max(1, len(resolved))
     for number, (family, kind, protocol, _, address) in enumerate(resolved, 1):
         with contextlib.ExitStack() as unless_linked:
@@ -81,7 +81,7 @@ async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None, lookup
                     await loop.sock_connect(sock, address)
                     connection = await _with_tls(sock, host, port, tls)
             except ssl.SSLError:
-                raise  # the host answers, and its other IP addresses would answer the same
+                raise  # the host answers, and its other IP addresses would fail in the same way
             except OSError:
                 if number == len(resolved):
                     raise

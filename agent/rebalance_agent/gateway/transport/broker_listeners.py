@@ -1,4 +1,4 @@
-"""A listening port for every broker: opened when a response names the broker, closed when the broker is gone."""
+"""Opens a listening port for each broker that a response names, and closes it when the broker is removed."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from rebalance_agent.gateway.transport.free_ports import (
 __all__ = ["GONE_SECONDS", "AcceptLoop", "Accepted", "BrokerListener", "BrokerListeners", "Opened"]
 
 GONE_SECONDS = 300.0
-"""Seconds after which a broker that Metadata does not name counts as removed, not restarting; its port is closed."""
+"""Seconds after which a broker missing from Metadata counts as removed, not restarting, and its port is closed."""
 
 ACCEPTED_MAX = 20
 """Maximum connections accepted in one pass of the event loop: a millisecond's work."""
 
 NO_DESCRIPTOR_SECONDS = 0.2
-"""Pause (seconds) of accepting connections while the process has no file descriptor left."""
+"""Pause (seconds) before accepting again after an error, for example if no file descriptor is left."""
 
 _log = logging.getLogger(__name__)
 
 
 class AcceptLoop:
-    """Accepts connections of a listening socket and passes them to ``accepted``."""
+    """Accepts connections on a listening socket and passes them to ``accepted``."""
 
     def __init__(
         self, sock: socket.socket, accepted: Callable[[socket.socket], None], warnings: RateLimitedLog
     ) -> None:
-        """``accepted`` must close each connection. To be created inside the running event loop."""
+        """Start accepting, in the running event loop; ``accepted`` must close each connection."""
         self.port: int = sock.getsockname()[1]
         self._socket, self._accepted, self._warnings = sock, accepted, warnings
         self._loop = asyncio.get_running_loop()
@@ -58,14 +58,14 @@ class AcceptLoop:
         self._loop.add_reader(self._socket, self._ready)
 
     def _ready(self) -> None:
-        # Accept several: in the kernel's queue a client waits behind all connections that others have opened.
+        # Accept several: in the kernel's queue, a client waits behind all connections that other clients have opened.
         for _ in range(ACCEPTED_MAX):
             if not self._accept():
                 return
 
     def _accept(self) -> bool:
         """Accept a connection; return whether there was one."""
-        # Not in a task: a task cancelled at the wrong moment would leave an accepted connection open.
+        # Accept outside a task: a task cancelled at the wrong moment would leave an accepted connection open.
         try:
             connection, _ = self._socket.accept()
         except (BlockingIOError, InterruptedError):
@@ -85,8 +85,8 @@ class BrokerListener:
     """The gateway's port for one broker.
 
     ``address``: the broker's real address; ``seen``: when a response last named it (monotonic seconds);
-    ``connections``: clients connected to it. ``problem``: why clients cannot reach the broker (there is no
-    ``accept_loop``, or its address is invalid); empty if they can.
+    ``connections``: the number of connected clients. ``problem``: why clients cannot reach the broker (no
+    ``accept_loop``, or an invalid address); empty if they can.
     """
 
     node: int
@@ -100,21 +100,21 @@ class BrokerListener:
 Accepted = Callable[[socket.socket, BrokerListener], None]
 
 Opened = Callable[[int, Mapping[int, str]], None]
-"""Called with the number of brokers that have a port, and node id -> problem of brokers that clients cannot reach."""
+"""Called with the number of brokers that have a port, and node id -> problem for brokers that are out of reach."""
 
 
 class BrokerListeners:
-    """The ports of all brokers of one gateway; the `Nodes` of `rebalance_agent.gateway.transport.addresses`.
+    """The ports of one gateway for all brokers; implements `Nodes` of `rebalance_agent.gateway.transport.addresses`.
 
-    A broker without a port must not be left out of a response, since clients would consider it removed; nor may the
-    response fail because of it. It gets the address of a port that accepts no connections, so that for clients it is
-    down, and they try again. It never gets another program's port, since clients would send their credentials there.
+    A broker without a port must not be left out of a response, since clients would consider it removed. Nor may such a
+    broker make the response fail. It gets the address of a port that accepts no connections: clients consider it down
+    and try again. It never gets another program's port, since clients would send their credentials there.
     """
 
     def __init__(
         self, host: str, port_base: int, advertised: str, accepted: Accepted, opened: Opened, clock: Clock
     ) -> None:
-        """Use port ``port_base`` plus node id, or any free one with 0; ``advertised`` is the host in responses."""
+        """Use port ``port_base`` plus node id (0: any free port); ``advertised`` is the host name in responses."""
         self._host, self._port_base, self._advertised = host, port_base, advertised
         self._accepted, self._opened, self._clock = accepted, opened, clock
         self._listeners: dict[int, BrokerListener] = {}
@@ -140,7 +140,7 @@ class BrokerListeners:
         return ports
 
     def ports(self) -> Mapping[int, int]:
-        """Node id -> port of each broker that has one."""
+        """Return node id -> port, for each broker that has a port."""
         return {
             node: listener.accept_loop.port
             for node, listener in sorted(self._listeners.items())
@@ -148,9 +148,9 @@ class BrokerListeners:
         }
 
     def sweep(self) -> None:
-        """Close the ports of removed brokers without connections; try again to open missing ports."""
+        """Close the ports of removed brokers that have no connections; try again to open missing ports."""
         for node, listener in list(self._listeners.items()):
-            # Only a later Metadata response proves that the broker was removed; without clients there is none.
+            # Only a later Metadata response proves that the broker was removed; without clients, no response arrives.
             if self._named_at - listener.seen > GONE_SECONDS and not listener.connections:
                 del self._listeners[node]
                 _log.info("broker %s left the cluster: its port is closed", node)
@@ -161,7 +161,7 @@ class BrokerListeners:
         self._report()
 
     def close(self) -> None:
-        """Close all ports and open no more; open connections continue, and still get brokers' addresses."""
+        """Close all ports and open no more. Open connections continue, and their responses still get addresses."""
         self._closed = True
         if self._refusing_socket:
             self._refusing_socket.close()

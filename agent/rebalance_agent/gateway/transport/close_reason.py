@@ -1,4 +1,4 @@
-"""The reasons why the gateway closes a connection: a closed set, for a metric's label and for the log."""
+"""The reasons why the gateway closes a connection: a fixed set, for a metric's label and for the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forwards frames in one direction between a client and a broker, in order, most of them unread."""
+"""Forwards frames in order in one direction between a client and a broker; most frames are not read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rebalance_agent.gateway.transport.tcp_connections import PeerConnection, mo
 __all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "FrameForwarder"]
 
 READ_BYTES = 64 * 1024
-"""Bytes per read of a connection: dozens of small frames, or the beginning of a large one that is then moved."""
+"""Bytes per read: dozens of small frames, or the beginning of a large frame, whose rest is then moved unread."""
 
 WHOLE_SECONDS_MAX = 30.0
-"""Longest time (seconds) for a whole frame to arrive, since it uses memory. Clients' request timeouts are as long."""
+"""Longest time (seconds) for a whole frame to arrive, since it uses memory: as long as clients' request timeouts."""
 
 _LENGTH = struct.Struct(">i")
 
@@ -32,24 +32,24 @@ class FrameForwarder:
     def __init__(
         self, source: PeerConnection, target: PeerConnection, pipes: Pipes, direction: Direction, clock: Clock
     ) -> None:
-        """``direction`` counts written bytes, and the time since their arrival."""
+        """``direction`` counts the written bytes, and the time between arrival and writing."""
         self._source, self._target, self._pipes, self._direction = source, target, pipes, direction
         self._clock = clock
-        self._came_at = 0.0  # when the newest bytes came, in monotonic seconds
+        self._came_at = 0.0  # when the newest bytes arrived, in monotonic seconds
         self._held = b""
-        self._run = 0  # start of the forwarded frames in _held that are not written yet
-        self._at = 0  # start of the next frame in _held: the end of the forwarded ones
+        self._run = 0  # start of those forwarded frames in _held that are not yet written
+        self._at = 0  # start of the next frame in _held: the end of the forwarded frames
         self._size = 0
         self._writing = asyncio.Lock()
         self._writes = 0
 
     @property
     def blocked(self) -> int:
-        """The number of the current write, or -1: the same number twice means that the target accepts nothing."""
+        """The number of the current write, or -1. The same number twice means that the target accepts no bytes."""
         return self._writes if self._writing.locked() else -1
 
     async def next(self) -> int | None:
-        """Return the size of the next frame in bytes, without its length field; None if the source ended before it."""
+        """Return the size of the next frame in bytes, without its length field; None if the source has ended."""
         if not await self._have(_LENGTH.size):
             if len(self._held) > self._at:
                 raise RefusedError(CloseReason.TRUNCATED, "the connection ended inside a frame's length")
@@ -58,7 +58,7 @@ class FrameForwarder:
         return self._size
 
     async def first(self, size: int) -> bytes:
-        """Peek at the first ``size`` bytes of the next frame, or all of a shorter one."""
+        """Return the first ``size`` bytes of the next frame (all of a shorter frame), without removing them."""
         size = min(size, self._size)
         if not await self._have(_LENGTH.size + size):
             raise self._truncated()
@@ -66,7 +66,7 @@ class FrameForwarder:
         return self._held[start : start + size]
 
     async def whole(self) -> bytes:
-        """Remove and return the whole next frame, which is not forwarded."""
+        """Remove and return the whole next frame; it is not forwarded."""
         end = self._at + _LENGTH.size + self._size
         if end > len(self._held):
             return await self._collected()
@@ -76,7 +76,7 @@ class FrameForwarder:
         return frame
 
     async def pass_on(self, registered: Callable[[], None] | None = None) -> None:
-        """Forward the next frame unchanged; ``registered`` is called once its order among all frames is fixed."""
+        """Forward the next frame unchanged; ``registered`` is called once the frame's place in the order is fixed."""
         end = self._at + _LENGTH.size + self._size
         if end <= len(self._held):
             if registered:
@@ -97,7 +97,7 @@ class FrameForwarder:
         self._passed()
 
     async def put(self, frame: bytes, registered: Callable[[], None] | None = None) -> None:
-        """Send a frame of the gateway, or one that was removed and changed; ``registered``: as in `pass_on`."""
+        """Send the gateway's own frame, or a frame that was removed and changed; ``registered``: see `pass_on`."""
         async with self._writing:
             await self._flush()
             if registered:
@@ -105,7 +105,7 @@ class FrameForwarder:
             await self._write(_LENGTH.pack(len(frame)) + frame)
 
     async def flush(self) -> None:
-        """Write the forwarded frames that are not written yet."""
+        """Write the forwarded frames that have not been written yet."""
         if self._run < self._at:
             async with self._writing:
                 await self._flush()
@@ -125,7 +125,7 @@ class FrameForwarder:
     async def _have(self, size: int) -> bool:
         while len(self._held) - self._at < size:
             await self.flush()
-            # Keep no buffer while there is nothing to forward: most connections are idle most of the time.
+            # Keep no buffer between frames: most connections are idle most of the time.
             self._held, self._run, self._at = self._held[self._at :], 0, 0
             data = await self._source.read(READ_BYTES)
             if not data:

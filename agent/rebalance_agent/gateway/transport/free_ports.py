@@ -1,4 +1,4 @@
-"""Sockets and ports of this machine: listening ones, reserved ones, and the system's ephemeral port range."""
+"""Opens listening and reserved sockets, reads the system's ephemeral port range, and checks brokers' addresses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PORT_MAX = 65_535
 
 BACKLOG = 1_024
 """Maximum connections that the kernel queues until they are accepted: more than one client opens while the process
-waits for a processor. A client whose connection does not fit tries again after a second."""
+waits for a processor. If the queue is full, a client tries again after a second."""
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-"""The file with Linux's ephemeral port range, 32768 to 60999 by default."""
+"""The file that contains Linux's ephemeral port range, 32768 to 60999 by default."""
 
 _HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%-]{0,254}")
 
@@ -44,7 +44,7 @@ def reserved_socket(host: str) -> socket.socket:
 
 
 def ephemeral_ports(path: Path = RANGE) -> range:
-    """Return the ports that the system may give to any connection; empty if the range cannot be read."""
+    """Return the ports that the system may use for outgoing connections; empty if the range cannot be read."""
     try:
         low, high = map(int, path.read_text(encoding="ascii").split())
     except (OSError, ValueError):

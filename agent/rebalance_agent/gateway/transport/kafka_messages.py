@@ -1,9 +1,9 @@
-"""Decodes frames into kafka-python's message objects and encodes them again, for the few APIs that are read.
+"""Decodes frames of the few APIs that the gateway reads into kafka-python's message objects, and encodes them again.
 
-A frame is a header and a body, without its length field. The header is kept as received.
+A frame consists of a header and a body, without its length field. The header is kept as received.
 
-Encoding drops tagged fields that this kafka-python does not know (receivers may ignore them, KIP-482). So a frame that
-needs no change is forwarded as received, not encoded again.
+Encoding drops tagged fields that the installed kafka-python does not know (receivers may ignore such fields, KIP-482).
+Therefore a frame that needs no change is forwarded as received, not encoded again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 __all__ = ["Ask", "OpenedFrame", "open_frame"]
 
 Ask = Callable[[Any], Awaitable[Any]]
-"""Function that sends a request of the gateway (a kafka-python message with its version) on the client's connection,
-and so with its permissions. It returns the response, which the client does not get. It raises ConnectionError once the
+"""Sends the gateway's own request (a kafka-python message with its version) on the client's connection, and therefore
+with the client's permissions. Returns the response, which the client does not get. Raises ConnectionError once the
 connection is closed, and DecodeError if the response cannot be read."""
 
 _API_VERSIONS = 18
 _NO_SUCH_VERSION = (35).to_bytes(2, "big")
 _BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
-"""The exceptions that kafka-python raises for bytes that do not match their schema, including invalid UTF-8."""
+"""The exceptions that kafka-python raises if bytes do not match their schema, for example invalid UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class OpenedFrame:
 
 
 def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401 - kafka-python is untyped
-    """Decode a request with ``head``, or the response to it; ``kind`` is kafka-python's class for it.
+    """Decode the request with this ``head``, or the response to it; ``kind``: kafka-python's class for the message.
 
     Raises:
-        DecodeError: the bytes do not match their schema, or bytes are left over.
+        DecodeError: the bytes do not match the schema, or bytes are left over.
     """
     version = head.api_version
     try:
@@ -56,7 +56,7 @@ def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # no
         kind.parse_header(stream, version=version)
         header = stream.tell()
         if kind.API_KEY == _API_VERSIONS and not kind.is_request() and frame[header : header + 2] == _NO_SUCH_VERSION:
-            version = 0  # an error that every client can read (KIP-511); other errors come in the requested version
+            version = 0  # every client can read this error (KIP-511); other errors have the requested version
         message, end = _decoder(kind, version)(BoundedBytes(frame), header)
     except _BROKEN as error:
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None

@@ -1,4 +1,4 @@
-"""Reads from the first bytes of a Produce request whether it gets a response (``acks`` is not 0)."""
+"""Reads the first bytes of a Produce request to find whether the broker will respond (``acks`` is not 0)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TRANSACTIONAL_SINCE = 3
 
 _OFTEN_ENOUGH_BYTES = 512
 _ALWAYS_ENOUGH_BYTES = 70_000
-"""Bytes that can precede ``acks``: client id and transactional id of at most 32,767 bytes each, lengths and tags."""
+"""Most bytes that can precede ``acks``: client id and transactional id (32,767 bytes each), lengths and tags."""
 
 
 async def wants_no_answer(head: RequestHead, first: Callable[[int], Awaitable[bytes]]) -> bool:
-    """Whether ``acks`` is 0. ``first(size)`` returns the first ``size`` bytes of the request, or all of a shorter one.
+    """Whether ``acks`` is 0. ``first(size)`` returns the first ``size`` bytes of the request, or all if it has fewer.
 
     Raises:
-        DecodeError: the request breaks its schema, or its version was not offered.
+        DecodeError: the request does not match its schema, or its version was not offered.
     """
     if not 0 <= head.api_version <= ProduceRequest.max_version:
         raise DecodeError(f"Produce v{head.api_version}: supported are versions up to {ProduceRequest.max_version}")

@@ -1,4 +1,4 @@
-"""Moves bytes from one socket to another inside the kernel, through a pipe (splice(2) of Linux)."""
+"""Moves bytes from one socket to another inside the kernel, through a pipe (Linux's splice(2))."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PIPE_BYTES = 1 << 20
 """Capacity of a pipe: the maximum for an unprivileged process (/proc/sys/fs/pipe-max-size)."""
 
 IDLE_MAX = 8
-"""Maximum idle pipes kept for the next frames: each takes two descriptors, and no memory while empty."""
+"""Maximum idle pipes kept for later frames: each pipe takes two descriptors, and no memory while it is empty."""
 
 _FLAGS = getattr(os, "SPLICE_F_NONBLOCK", 0) | getattr(os, "SPLICE_F_MOVE", 0)
 
 
 class Pipe:
-    """A pipe, which is empty between two moves; ``held``: the number of bytes in it."""
+    """A pipe that is empty between two moves; ``held``: the number of bytes in the pipe."""
 
     def __init__(self) -> None:
         """Open the pipe. Raises OSError if the process has no descriptors left."""
@@ -27,11 +27,11 @@ class Pipe:
         os.set_blocking(self._out, False)
         os.set_blocking(self._in, False)
         self.held = 0
-        with contextlib.suppress(OSError):  # the total of a user's pipes is limited; a small pipe also works
+        with contextlib.suppress(OSError):  # the total size of a user's pipes is limited; a small pipe also works
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def fill(self, source: int, size: int) -> int | None:
-        """Read up to ``size`` bytes from a socket; return their number: 0 at its end, None if there are none yet."""
+        """Read up to ``size`` bytes from a socket; return their number: 0 at the end, None if no bytes have arrived."""
         try:
             self.held = os.splice(source, self._in, min(size, PIPE_BYTES), flags=_FLAGS)
         except (BlockingIOError, InterruptedError):
@@ -39,7 +39,7 @@ class Pipe:
         return self.held
 
     def drain(self, target: int) -> bool:
-        """Write held bytes to a socket, as many as it accepts; return whether it accepted any."""
+        """Write as many held bytes to a socket as it accepts; return whether it accepted any."""
         try:
             self.held -= os.splice(self._out, target, self.held, flags=_FLAGS)
         except (BlockingIOError, InterruptedError):
@@ -56,13 +56,13 @@ class Pipes:
     """A pool of pipes for one thread."""
 
     def __init__(self) -> None:
-        """Start without pipes. On systems other than Linux there are never any."""
+        """Start without pipes. On systems other than Linux, no pipe is ever opened."""
         self._idle: list[Pipe] = []
         self._usable = hasattr(os, "splice")
 
     @contextlib.contextmanager
     def pipe(self) -> Iterator[Pipe | None]:
-        """Yield an empty pipe for one move, or None if none can be opened: then bytes must be copied."""
+        """Yield an empty pipe for one move, or None if no pipe can be opened and bytes must be copied."""
         pipe = self._idle.pop() if self._idle else self._opened()
         try:
             yield pipe

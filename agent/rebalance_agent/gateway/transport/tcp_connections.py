@@ -1,4 +1,4 @@
-"""The gateway's connections, plaintext or TLS, with one interface; moves bytes between two of them."""
+"""Reads and writes plaintext and TLS connections with one interface, and moves bytes between two connections."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rebalance_agent.gateway.transport.splice import Pipe, Pipes
 __all__ = ["COPY_BYTES", "SPLICE_BYTES_MIN", "PeerConnection", "PlainConnection", "TlsConnection", "move", "tuned"]
 
 COPY_BYTES = 256 * 1024
-"""Bytes per read when bytes are copied: with fewer, system calls cost more than copying."""
+"""Bytes per read when bytes are copied: with smaller reads, system calls would cost more than copying."""
 
 SPLICE_BYTES_MIN = 32 * 1024
-"""Minimum bytes for which splice(2) is used: for fewer, two copies cost less than its four system calls."""
+"""Minimum bytes for which splice(2) is used: below, two copies cost less than the four system calls of a splice."""
 
 WORTH_BYTES_MAX = 256 * 1024
-"""Maximum bytes of a moved frame to wait for before the next move: waking up costs as much as moving some 100 KiB, and
-the receiver needs the whole frame anyway."""
+"""Maximum bytes of a frame for which a move waits: waking up costs as much as moving some 100 KiB, and the receiver
+needs the whole frame anyway."""
 
 TURNS_MAX = 8
-"""Maximum reads or moves without waiting before other connections get their turn."""
+"""Maximum consecutive reads or moves without a wait; then other connections get their turn."""
 
 CLOSE_SECONDS_MAX = 5.0
-"""Longest wait (seconds) for the last bytes and TLS's close_notify."""
+"""Longest wait (seconds) for the last bytes and for TLS's close_notify."""
 
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
@@ -53,7 +53,7 @@ class PlainConnection:
     """A TCP connection without TLS."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
-        """Take over ``sock``, which must be `tuned`. To be created inside the running event loop."""
+        """Take over ``sock``, which must be `tuned`. An event loop must be running."""
         self.peer = peer
         self._socket = sock
         self._loop = asyncio.get_running_loop()
@@ -77,7 +77,7 @@ class PlainConnection:
         return self._fd
 
     async def read(self, size_max: int) -> bytes:
-        """The next bytes, at most ``size_max``; empty at the end. Raises ConnectionError when the connection broke."""
+        """Return the next bytes, at most ``size_max``; empty at the end. Raises ConnectionError if a read fails."""
         while True:
             if self._drained:
                 await self.readable()
@@ -88,13 +88,13 @@ class PlainConnection:
                 continue
             except OSError as error:
                 raise _break(error) from None
-            # Fewer bytes than requested: most likely there are no more, so another recv would be useless.
+            # Fewer bytes than requested were read: most likely no more are there, so another recv would be useless.
             self._drained = len(data) < size_max
             await self.turn()
             return data
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write all of ``data`` to the socket's buffer. Raises ConnectionError when the connection broke."""
+        """Write all of ``data`` to the socket's buffer. Raises ConnectionError if the connection broke."""
         with memoryview(data) as view:
             sent = 0
             while sent < len(view):
@@ -113,7 +113,7 @@ class PlainConnection:
             await asyncio.sleep(0)
 
     async def readable(self, worth: int = 1) -> None:
-        """Wait for bytes or the end; if ``worth`` bytes are expected, for as many, up to `WORTH_BYTES_MAX`."""
+        """Wait for the end or for ``worth`` bytes, but for at most `WORTH_BYTES_MAX` bytes."""
         low = min(worth, WORTH_BYTES_MAX)
         if low != self._low:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low)
@@ -136,11 +136,11 @@ class PlainConnection:
         self._let_go()
 
     async def close(self) -> None:
-        """Close the connection; written bytes still arrive."""
+        """Close the connection; bytes that were written before still arrive."""
         self._let_go()
 
     def hung_up(self) -> bool:
-        """Whether the peer has closed the connection, even if there are bytes left to read."""
+        """Whether the peer has closed the connection, even if bytes are left to read."""
         poll = select.poll()
         poll.register(self._fd, _HUNG_UP)
         return bool(poll.poll(0))
@@ -178,7 +178,7 @@ class PlainConnection:
         if wait and not wait.done():
             wait.set_result(None)
         else:
-            self._unwatch(way)  # no task waits: the event would fire again and again
+            self._unwatch(way)  # no task waits, and the event would fire again and again
 
     def _unwatch(self, way: str) -> None:
         if way in self._watched:
@@ -187,7 +187,7 @@ class PlainConnection:
 
 
 class TlsConnection:
-    """A TLS connection over asyncio's streams, with the methods of a `PlainConnection`."""
+    """A TLS connection that uses asyncio's streams; its methods are those that all connections share."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> None:
         """Take over the streams of a connection after its handshake."""
@@ -224,7 +224,7 @@ class TlsConnection:
         self._writer.transport.abort()
 
     def hung_up(self) -> bool:
-        """See `PlainConnection`; only asyncio knows it for TLS."""
+        """See `PlainConnection`; for TLS only asyncio knows whether the peer has closed the connection."""
         return self._reader.at_eof() or self._writer.transport.is_closing()
 
     async def close(self) -> None:
@@ -238,16 +238,16 @@ class TlsConnection:
 
 
 PeerConnection = PlainConnection | TlsConnection
-"""One connection. A read and a write may wait at the same time, but not two reads or two writes."""
+"""A connection to a client or broker. A read and a write may wait at the same time, but not two of a kind."""
 
 
 async def move(
     source: PeerConnection, target: PeerConnection, size: int, pipes: Pipes, came: Callable[[], None]
 ) -> int:
-    """Move the next ``size`` bytes, buffering at most a pipe's or `COPY_BYTES` bytes; return the number moved.
+    """Move the next ``size`` bytes through a pipe or a buffer of `COPY_BYTES`; return the number of moved bytes.
 
     The number is less than ``size`` only if ``source`` ended. ``came`` is called whenever bytes have arrived. Raises
-    ConnectionError when a connection broke.
+    ConnectionError if a connection broke.
     """
     if size >= SPLICE_BYTES_MIN and isinstance(source, PlainConnection) and isinstance(target, PlainConnection):
         with pipes.pipe() as pipe:
@@ -268,7 +268,7 @@ async def move(
 
 
 def _break(error: OSError) -> ConnectionError:
-    """Return the error as a ConnectionError: some errors that end a connection are none, such as a peer's timeout."""
+    """Return the error as a ConnectionError: some errors that end a connection (ETIMEDOUT) have another type."""
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 

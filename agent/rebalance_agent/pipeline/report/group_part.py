@@ -6,6 +6,8 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
+from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
+from rebalance_agent.pipeline.recommendations.advice_words import advice_sentence
 from rebalance_agent.pipeline.report.all_groups import group_name, recommended_words
 from rebalance_agent.pipeline.report.charts import (
     LABELS_WIDTH,
@@ -76,7 +78,7 @@ def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor
         f'<details class="group" id="{anchor}"{" open" if shown else ""}>'
         f"<summary><h3>{escaped(group_name(report, row.key))}</h3>"
         f"<span>{escaped(rounded_duration(row.stalled_partition_seconds))} of stall</span></summary>"
-        f'<ul class="chips">{chips}</ul>{_advice(row)}{_changes(detail)}'
+        f'<ul class="chips">{chips}</ul>{_advice(row)}{_facts(detail)}'
         f'<div class="grid">{"".join(figures)}</div></details>'
     )
 
@@ -93,9 +95,11 @@ def _advice(row: GroupRow) -> str:
     return f'<p class="advice">{heading}{escaped(shortened(row.sentence, _SENTENCE_MAX))}</p>'
 
 
-def _changes(detail: ReportGroup) -> str:
-    sentences = (shortened(change.sentence, _SENTENCE_MAX) for change in detail.changes[-_CHANGES_SHOWN:])
-    items = "".join(f"<li>{escaped(sentence)}</li>" for sentence in sentences)
+def _facts(detail: ReportGroup) -> str:
+    """Render what became of recommended changes (those that are open are above), and what changed in the group."""
+    followed = [advice_sentence(row) for row in detail.advice if row.state is not AdviceState.OPEN]
+    sentences = [*followed, *(change.sentence for change in detail.changes[-_CHANGES_SHOWN:])]
+    items = "".join(f"<li>{escaped(shortened(sentence, _SENTENCE_MAX))}</li>" for sentence in sentences)
     return f'<ul class="changes">{items}</ul>' if items else ""
 
 

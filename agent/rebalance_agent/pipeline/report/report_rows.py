@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
+
 __all__ = [
     "DETAILS_MAX",
     "EPISODES_MAX",
@@ -206,7 +208,7 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportGroup:
-    """The data of one group's charts and changes, ordered by time; ``whatif`` has no order."""
+    """The data of one group's charts, changes and advice, ordered by time; ``whatif`` and ``advice`` have no order."""
 
     key: GroupKey
     episodes: tuple[EpisodeRow, ...] = ()
@@ -214,6 +216,7 @@ class ReportGroup:
     whatif: tuple[WhatIfRow, ...] = ()
     baselines: tuple[BaselineRow, ...] = ()
     changes: tuple[ChangeRow, ...] = ()
+    advice: tuple[AdviceRow, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
 from rebalance_agent.pipeline.table_schema import GROUP, Table
+from rebalance_agent.pipeline.tables.advice_schemas import ADVICE, FIDELITY, RECOMMENDATIONS, WHATIF
 from rebalance_agent.pipeline.tables.change_schemas import CHANGES, CLUSTER_CHANGES, SLOW_MEMBERS
 from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members, with_rows
 from rebalance_agent.pipeline.tables.schemas import (
@@ -24,13 +25,10 @@ from rebalance_agent.pipeline.tables.schemas import (
     EVENTS,
     EVENTS_REJECTED,
     EXPECTATIONS,
-    FIDELITY,
     GENERATIONS,
     GROUP_HOURS,
     MEMBERS,
-    RECOMMENDATIONS,
     TABLES,
-    WHATIF,
 )
 
 __all__ = ["Severity", "broken", "expectations"]
@@ -131,6 +129,13 @@ _SINGLE_TABLE = (
     _Expectation(FIDELITY, "agreeing is at most not_comparable", "agreeing <= not_comparable"),
     _Expectation(RECOMMENDATIONS, "a strategy has its protocol", "(strategy IS NULL) = (protocol IS NULL)"),
     _Expectation(RECOMMENDATIONS, "each group has a sentence", "length(sentence) > 0"),
+    _Expectation(ADVICE, "only advice that was taken has a saving", "realised IS NULL OR taken_at > given_at"),
+    _Expectation(
+        ADVICE,
+        "savings are within their intervals",
+        f"{_rising('predicted_low', 'predicted', 'predicted_high')} AND "
+        "coalesce(realised BETWEEN realised_low AND realised_high, true)",
+    ),
 )
 
 _ID = ("event_id",)

@@ -23,20 +23,17 @@ from pyspark.sql.types import (
 )
 
 from rebalance_agent.pipeline.table_schema import Table, columns
-from rebalance_agent.pipeline.tables import change_schemas
+from rebalance_agent.pipeline.tables import advice_schemas, change_schemas
 
 __all__ = [
     "BASELINES",
     "EVENTS",
     "EVENTS_REJECTED",
     "EXPECTATIONS",
-    "FIDELITY",
     "GENERATIONS",
     "GROUP_HOURS",
     "MEMBERS",
-    "RECOMMENDATIONS",
     "TABLES",
-    "WHATIF",
 ]
 
 _TEXT, _INT, _LONG, _DOUBLE, _FLAG = StringType(), IntegerType(), LongType(), DoubleType(), BooleanType()
@@ -197,58 +194,6 @@ BASELINES = Table(
 (`model.baseline.BaselineScope`). A percentile with too few ``samples`` is null.
 """
 
-WHATIF = Table(
-    "whatif",
-    columns(
-        ((_TEXT, "cluster_id group strategy protocol"), (_LONG, "generations")),
-        (
-            (_TEXT, "refused"),
-            (_LONG, "moved needed excess"),
-            (_DOUBLE, "skew_mean skew_max imbalance_mean stalled_partition_seconds"),
-            (_TEXT, "recorded_assignor recorded_protocol"),
-            (_LONG, "recorded_moved recorded_excess"),
-            (_DOUBLE, "recorded_skew_mean recorded_skew_max recorded_imbalance_mean"),
-            (_DOUBLE, "recorded_stalled_partition_seconds modelled_stalled_partition_seconds"),
-        ),
-    ),
-    keys=("cluster_id", "group", "strategy"),
-)
-"""A group's history replayed with a strategy, and the recorded figures. ``refused``: why a replay was impossible.
-
-A model predicts the stalls of strategies. ``modelled_stalled_partition_seconds`` is the prediction for the recorded
-history; the difference from the recorded value shows how accurate the model is.
-"""
-
-FIDELITY = Table(
-    "fidelity",
-    columns(
-        (
-            (_TEXT, "cluster_id group assignor implementation"),
-            (_LONG, "checked same_moves same_skew same_assignment not_comparable agreeing"),
-        ),
-        ((_TEXT, "reason difference"),),
-    ),
-    keys=("cluster_id", "group", "assignor", "implementation"),
-)
-"""How many recorded assignments a replay, one step at a time, reproduces. ``difference``: the first that differs.
-
-``agreeing``: how many of the ``not_comparable`` assignments (see ``reason``) are the same nevertheless.
-"""
-
-RECOMMENDATIONS = Table(
-    "recommendations",
-    columns(
-        ((_TEXT, "cluster_id group"), (_FLAG, "static_membership"), (_TEXT, "sentence")),
-        (
-            (_TEXT, "strategy protocol slow_member"),
-            (_DOUBLE, "saved_partition_seconds"),
-            (_LONG, "saved_moves"),
-            (_FLAG, "clustered"),
-        ),
-    ),
-    keys=("cluster_id", "group"),
-)
-
 EXPECTATIONS = Table(
     "expectations",
     columns(
@@ -258,6 +203,10 @@ EXPECTATIONS = Table(
 """The results of each run's expectations: the number of rows ``checked`` and ``failed``."""
 
 TABLES: Mapping[str, Table] = MappingProxyType(
-    {table.name: table for table in (*globals().values(), *vars(change_schemas).values()) if isinstance(table, Table)}
+    {
+        table.name: table
+        for table in (*globals().values(), *vars(change_schemas).values(), *vars(advice_schemas).values())
+        if isinstance(table, Table)
+    }
 )
-"""All tables above and in `change_schemas`, by name."""
+"""All tables above, in `change_schemas` and in `advice_schemas`, by name."""

@@ -38,7 +38,7 @@ from rebalance_agent.model.event_json import event_from_json, value_from_json, v
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.pipeline.table_schema import GROUP, Table, columns
-from rebalance_agent.pipeline.tables.schemas import FIDELITY, WHATIF
+from rebalance_agent.pipeline.tables.advice_schemas import FIDELITY, WHATIF
 from rebalance_agent.visible_names import visible
 
 __all__ = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
+from rebalance_agent.pipeline.recommendations.advice_words import change_words, interval_words, state_words
 from rebalance_agent.pipeline.report.all_groups import group_name
 from rebalance_agent.pipeline.report.charts import NARROW, Stack, stacks
 from rebalance_agent.pipeline.weekly.weekly_rows import SKEW_NEAR, TIMEOUT_NEAR, GroupWeeks
@@ -14,6 +15,7 @@ from rebalance_agent.pipeline.weekly.weekly_words import (
     availability_text,
     budget_text,
     change_percent,
+    change_points_text,
     change_text,
     deploys_text,
     idle_text,
@@ -21,7 +23,7 @@ from rebalance_agent.pipeline.weekly.weekly_words import (
 from rebalance_agent.ui.svg.pieces import figure, legend, table_parts
 from rebalance_agent.ui.words import WEEKDAYS, day, escaped, percent, rounded_duration, shortened
 
-__all__ = ["days", "deploys_by_team", "idle_members", "movers", "near_limits", "new_flappers", "worst_groups"]
+__all__ = ["advice", "days", "deploys_by_team", "idle_members", "movers", "near_limits", "new_flappers", "worst_groups"]
 
 _ROWS = 8
 """Maximum rows of a table on the page, so that the whole page fits on two sheets of paper."""
@@ -78,15 +80,16 @@ def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> 
             group_name(summary, group.key),
             amount(group.this.stalled_partition_seconds),
             f"{change_text(group.change)} ({_percent(group)})",
+            change_points_text(summary.changes_of(group.key)),
             deploys_text(group),
         ]
         for group in groups
     ]
     says = (
-        "Deploys of this week: their number, their share of the group's stall, and the start of the deploy with the "
-        "most stall."
+        "Change points: from when on the stall per rebalance or the frequency was another one. Deploys of this week: "
+        "their number, their share of the group's stall, and the start of the deploy with the most stall."
     )
-    heads = ("consumer group", "stalled", "change", "deploys")
+    heads = ("consumer group", "stalled", "change", "change points", "deploys")
     return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last")
 
 
@@ -149,6 +152,28 @@ def idle_members(summary: WeeklySummary) -> str:
     at = f" A member costs {cost.text(1)} per hour." if cost else ""
     words, says, none = "Members without a partition", f"Standbys are not counted.{at}", "Every member had partitions."
     return _card(words, says, heads, rows, len(summary.idle), "idle", none=none)
+
+
+def advice(summary: WeeklySummary) -> str:
+    """Render the recommended changes: what each would save, and what those that were taken really save."""
+    found = summary.advice
+    rows = [
+        [
+            group_name(summary, row.key),
+            shortened(change_words(row), 40),
+            state_words(row),
+            interval_words(row.predicted, row.predicted_low, row.predicted_high),
+            interval_words(row.realised, row.realised_low, row.realised_high),
+        ]
+        for row in found.rows[:_WORST]
+    ]
+    says = (
+        "Partition-seconds per week (in parentheses the 95 % interval): predicted when the change was recommended, and "
+        "saved, from up to four weeks before and after the group made the change."
+    )
+    heads, words = ("consumer group", "change", "state", "predicted", "saved"), "Recommended changes"
+    none = "No change was recommended."
+    return _card(words, says, heads, rows, len(found.rows), "advice", none=none, look="words", wide=True)
 
 
 def near_limits(summary: WeeklySummary) -> str:

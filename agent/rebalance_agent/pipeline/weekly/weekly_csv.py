@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import NamedTuple
 
-from rebalance_agent.pipeline.weekly.weekly_rows import FlapperRow, GroupWeeks, SkewRow, TimeoutRow, WeekTotals
+from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
+from rebalance_agent.pipeline.weekly.weekly_rows import (
+    FlapperRow,
+    GroupWeeks,
+    SkewRow,
+    TimeoutRow,
+    WeekTotals,
+)
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 
 __all__ = ["CsvTable", "csv_tables"]
@@ -31,6 +40,7 @@ def csv_tables(summary: WeeklySummary) -> Mapping[str, CsvTable]:
         "flapping": _flapping(summary),
         "idle": _idle(summary),
         "limits": _limits(summary),
+        "advice": _advice(summary),
     }
 
 
@@ -132,6 +142,16 @@ def _limits(summary: WeeklySummary) -> CsvTable:
     ]
     columns = ("cluster_id", "group", "limit", "highest", "limit_at", "rebalances", "hours", "member")
     return CsvTable(columns, [*timeouts, *skews])
+
+
+def _advice(summary: WeeklySummary) -> CsvTable:
+    names = tuple(field.name for field in fields(AdviceRow))
+    rows = [{name: _plain(getattr(row, name)) for name in names} for row in summary.advice.rows]
+    return CsvTable(names, rows)
+
+
+def _plain(value: object) -> object:
+    return value.isoformat() if isinstance(value, dt.datetime) else value
 
 
 def _key(row: GroupWeeks | FlapperRow | SkewRow | TimeoutRow) -> Mapping[str, object]:

@@ -91,5 +91,6 @@ def _sections(summary: WeeklySummary) -> str:
         cards.new_flappers(summary),
         cards.idle_members(summary),
         cards.near_limits(summary),
+        cards.advice(summary),
     ]
     return f'<div class="grid">{"".join(figures)}</div>'

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
+from rebalance_agent.pipeline.changes.group_signals import Signal
+from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
 from rebalance_agent.pipeline.report.report_rows import GroupKey
 from rebalance_agent.pipeline.weekly.weeks import Week
 
@@ -14,6 +16,7 @@ __all__ = [
     "FLAPPERS_MAX",
     "SKEW_NEAR",
     "TIMEOUT_NEAR",
+    "ChangePoint",
     "FlapperRow",
     "GroupWeeks",
     "SkewRow",
@@ -95,6 +98,22 @@ class GroupWeeks:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """The hour from which a group's stall per rebalance, or its frequency, was ``ratio`` times that before."""
+
+    cluster_id: str
+    group: str
+    signal: Signal
+    changed_at: dt.datetime
+    ratio: float
+
+    @property
+    def key(self) -> GroupKey:
+        """Return cluster id and group id."""
+        return self.cluster_id, self.group
+
+
+@dataclass(frozen=True, slots=True)
 class FlapperRow:
     """A member (an instance id or client id), and the number of hours in each week in which the member flapped."""
 
@@ -135,7 +154,8 @@ class WeeklyRows:
     """Everything that a weekly page is computed from.
 
     ``days``: stalled partition-seconds of the fourteen days, beginning with the week before. ``first``, ``end``: the
-    period for which the tables have hours. Lists of skews and timeouts begin with the worst group.
+    period for which the tables have hours. Lists of skews and timeouts begin with the worst group; ``advice`` and
+    ``changes`` have no order.
     """
 
     week: Week
@@ -146,6 +166,8 @@ class WeeklyRows:
     flappers: tuple[FlapperRow, ...] = ()
     skews: tuple[SkewRow, ...] = ()
     timeouts: tuple[TimeoutRow, ...] = ()
+    advice: tuple[AdviceRow, ...] = ()
+    changes: tuple[ChangePoint, ...] = ()
     made_at: dt.datetime | None = None
 
     @cached_property

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.pipeline.report.report_rows import GroupKey
+from rebalance_agent.pipeline.weekly.week_advice import AdviceWeek, advice_week
 from rebalance_agent.pipeline.weekly.week_settings import WeekSettings
-from rebalance_agent.pipeline.weekly.weekly_rows import FlapperRow, GroupWeeks, WeeklyRows, WeekTotals
+from rebalance_agent.pipeline.weekly.weekly_rows import ChangePoint, FlapperRow, GroupWeeks, WeeklyRows, WeekTotals
 from rebalance_agent.ui.words import minute
 
 __all__ = ["IDLE_HOURS_MIN", "MOVERS", "GroupFlappers", "TeamWeeks", "WeeklySummary", "summarize"]
@@ -59,7 +60,14 @@ class WeeklySummary:
     teams: tuple[TeamWeeks, ...]
     flappers: tuple[GroupFlappers, ...]
     idle: tuple[GroupWeeks, ...]
+    advice: AdviceWeek
     notes: tuple[str, ...]
+
+    def changes_of(self, key: GroupKey) -> Sequence[ChangePoint]:
+        """Return the change points of a group in this week, in order."""
+        return sorted(
+            (each for each in self.rows.changes if each.key == key), key=lambda each: (each.changed_at, each.signal)
+        )
 
     @property
     def clusters(self) -> Sequence[str]:
@@ -84,6 +92,7 @@ def summarize(rows: WeeklyRows, settings: WeekSettings) -> WeeklySummary:
         teams=tuple(_teams(rows.groups, settings)),
         flappers=tuple(_new_flappers(rows.flappers)) if compared else (),
         idle=tuple(sorted(idle, key=lambda group: (-group.this.idle_member_hours, group.key))),
+        advice=advice_week(rows.advice),
         notes=tuple(_notes(rows)),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rebalance_agent.pipeline.recommendations.advice_words import signed
 from rebalance_agent.pipeline.report.all_groups import group_name
 from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
@@ -31,7 +32,7 @@ def text(summary: WeeklySummary) -> str:
 
     No-break spaces become plain spaces, and control characters in names become escapes.
     """
-    lines = [line for part in (_head, _movers, _teams, _members, _limits) for line in part(summary)]
+    lines = [line for part in (_head, _movers, _teams, _members, _limits, _advice) for line in part(summary)]
     return "\n".join(printable(line.replace("\u00a0", " ")) for line in lines) + "\n"
 
 
@@ -107,6 +108,24 @@ def _limits(summary: WeeklySummary) -> Iterator[str]:
     if rows.skews:
         skews = [f"{_name(summary, (row.cluster_id, row.group))} {row.skew_max:.2f}" for row in rows.skews]
         yield f"Skewed assignments (1 is best): {_first(skews)}"
+
+
+def _advice(summary: WeeklySummary) -> Iterator[str]:
+    found = summary.advice
+    taken, waiting, withheld = found.taken, found.open, found.withheld
+    parts = []
+    if taken.number:
+        saved = f" save {signed(taken.realised)} partition-seconds per week" if taken.measured else ""
+        compared = f" ({signed(taken.predicted_of_measured)} predicted)" if taken.predicted_of_measured else ""
+        parts.append(f"{taken.number:,} taken{saved}{compared}")
+    if waiting.number:
+        parts.append(f"{waiting.number:,} open would save {amount(waiting.predicted)}")
+    if found.ignored.number:
+        parts.append(f"{found.ignored.number:,} not taken in four weeks would save {amount(found.ignored.predicted)}")
+    if withheld.number:
+        parts.append(f"{withheld.number:,} withheld")
+    if parts:
+        yield f"Recommended changes: {'; '.join(parts)}"
 
 
 def _name(summary: WeeklySummary, key: tuple[str, str]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekTotals
+from rebalance_agent.pipeline.weekly.weekly_rows import ChangePoint, GroupWeeks, WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 from rebalance_agent.ui.words import DASH, WEEKDAYS, count, percent, share
 
@@ -14,6 +14,7 @@ __all__ = [
     "both_weeks",
     "budget_text",
     "change_percent",
+    "change_points_text",
     "change_text",
     "deploys_text",
     "idle_text",
@@ -60,6 +61,16 @@ def budget_text(totals: WeekTotals, slo: float) -> str:
     """Return the used share of the stall budget, such as ``43 %``, or ``4.3 %`` below a tenth; or a dash."""
     used = totals.budget_used(slo)
     return percent(used, 1 if used and used < 0.1 else 0)  # noqa: PLR2004 - two digits
+
+
+def change_points_text(changes: Sequence[ChangePoint]) -> str:
+    """Return when stall per rebalance or frequency changed: ``Tue 14:00: stall 3.0 times``; a dash if neither did."""
+    return "; ".join(_change_point(change) for change in changes) or DASH
+
+
+def _change_point(change: ChangePoint) -> str:
+    at = change.changed_at
+    return f"{WEEKDAYS[at.weekday()]} {at:%H:%M}: {change.signal.value} {change.ratio:.1f}\u00a0times"
 
 
 def deploys_text(group: GroupWeeks) -> str:

@@ -12,7 +12,7 @@ from rebalance_agent.pipeline.weekly.weekly_page import page
 from rebalance_agent.pipeline.weekly.weekly_rows import FlapperRow, SkewRow, TimeoutRow
 from rebalance_agent.pipeline.weekly.weekly_summary import summarize
 from support.pipeline.markup import Markup
-from support.pipeline.weeks import WEEK, group, sample, totals
+from support.pipeline.weeks import WEEK, advised, group, sample, totals
 
 EVIL = "<script>alert(1)</script>\"'&\u202e\x00"
 PARTS = (
@@ -24,7 +24,9 @@ PARTS = (
     "Members that began to flap",
     "Members without a partition",
     "Consumer groups near a limit",
+    "Recommended changes",
 )
+MOVED = "Tue 10:00: stall 1.6 times; Tue 11:00: frequency 4.3 times"
 COMPARED = {PARTS[2], PARTS[3], PARTS[5]}
 
 
@@ -54,10 +56,10 @@ def test_every_subject_is_present():
 
 def test_movers_have_their_deploys_beside_them():
     rows = cells(shown(sample()), "More stall than last week")
-    assert rows[0] == ["checkout-notifier", "20,000", "+16,000 (+400 %)", "3 · 45 % · Tue 10:31"]
-    assert rows[1] == ["payments", "70", "+70 (from 0)", "\N{EN DASH}"]
+    assert rows[0] == ["checkout-notifier", "20,000", "+16,000 (+400 %)", MOVED, "3 · 45 % · Tue 10:31"]
+    assert rows[1] == ["payments", "70", "+70 (from 0)", "\N{EN DASH}", "\N{EN DASH}"]
     (down, _) = cells(shown(sample()), "Less stall than last week")
-    assert down == ["billing.sink", "300", "-9,000 (-97 %)", "1 · 100 %"]
+    assert down == ["billing.sink", "300", "-9,000 (-97 %)", "\N{EN DASH}", "1 · 100 %"]
 
 
 def test_both_weeks_stand_side_by_side():
@@ -80,6 +82,30 @@ def test_limits_name_the_wait_and_the_skew():
     ]
 
 
+def test_recommended_changes_have_their_saving_beside_the_prediction():
+    rows = cells(shown(sample()), "Recommended changes")
+    sticky, dash = "use cooperative-sticky", "\N{EN DASH}"
+    missed = "taken on 24 May, saved less than predicted"
+    assert rows == [
+        ["billing.sink", sticky, "taken on 19 May", "8,000 (7,200 to 8,800)", "8,500 (7,650 to 9,350)"],
+        ["audit-sink", "static members", missed, "90 (81 to 99)", "4.0 (3.6 to 4.4)"],
+        ["checkout-notifier", sticky, "open since 30 Mar", "12,000 (10,800 to 13,200)", dash],
+        ["checkout-enricher", "static members", "open since 30 Mar", dash, dash],
+        ["payments", sticky, "not taken since 30 Mar", "35 (32 to 38)", dash],
+    ]
+
+
+def test_a_withheld_change_has_its_reason():
+    row = advised("g", "withheld", predicted=35.0, reason="it saved less than predicted in 3 of the 4 groups")
+    back = advised("h", "taken_back", taken_at=WEEK.start, ended_at=WEEK.end, realised=-3.0)
+    rows = cells(shown(sample(advice=(row, back))), "Recommended changes")
+    assert [row[2] for row in rows] == [
+        "taken on 8 Jun, taken back on 15 Jun",
+        "withheld: it saved less than predicted in 3 of the 4 groups",
+    ]
+    assert rows[0][4] == "-3.0 (-3.3 to -2.7)"
+
+
 def test_without_a_week_before_its_sections_and_columns_are_left_out():
     html = shown(sample(first=WEEK.start))
     Markup(html)
@@ -91,9 +117,16 @@ def test_without_a_week_before_its_sections_and_columns_are_left_out():
 
 
 def test_a_quiet_week_is_a_valid_page():
-    html = shown(sample(groups=(group("g", totals()),), flappers=(), skews=(), timeouts=(), days=(0.0,) * 14))
+    html = shown(
+        sample(groups=(group("g", totals()),), flappers=(), skews=(), timeouts=(), advice=(), days=(0.0,) * 14)
+    )
     Markup(html)
-    for words in ("No partition was stalled.", "No deploy was detected.", "No member began to flap."):
+    for words in (
+        "No partition was stalled.",
+        "No deploy was detected.",
+        "No member began to flap.",
+        "No change was recommended.",
+    ):
         assert words in html
     Markup(shown(sample(groups=(), flappers=(), skews=(), timeouts=())))
 
@@ -109,6 +142,7 @@ def test_names_never_become_markup_and_nothing_is_requested():
             flappers=(FlapperRow(EVIL, EVIL, EVIL, 1, 0),),
             skews=(SkewRow(EVIL, EVIL, 2.0, 1),),
             timeouts=(TimeoutRow(EVIL, EVIL, 2.0, 3.0, 1, EVIL),),
+            advice=(advised(EVIL, "withheld", EVIL, reason=EVIL),),
         )
     )
     markup = Markup(html)

@@ -14,7 +14,7 @@ from rebalance_agent.pipeline.weekly.weekly_csv import csv_tables
 from rebalance_agent.pipeline.weekly.weekly_rows import WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import summarize
 from rebalance_agent.pipeline.weekly.weekly_text import text
-from support.pipeline.weeks import WEEK, WEEK_S, group, sample, totals
+from support.pipeline.weeks import WEEK, WEEK_S, advised, group, sample, totals
 
 HOUR = dt.timedelta(hours=1)
 
@@ -141,7 +141,7 @@ def test_a_cost_without_amount_or_currency_is_refused(cost):
 
 def test_every_table_has_only_its_columns():
     tables = csv_tables(summarize(sample(), WeekSettings(member_cost=member_cost("1EUR"))))
-    assert [*tables] == ["all", "groups", "movers", "deploys", "flapping", "idle", "limits"]
+    assert [*tables] == ["all", "groups", "movers", "deploys", "flapping", "idle", "limits", "advice"]
     for name, table in tables.items():
         assert table.rows, name
         assert {*table.columns} == {column for row in table.rows for column in row}, name
@@ -157,7 +157,7 @@ def test_a_text_is_short_and_has_only_lines_about_what_occurred():
     lines = text(summarize(many, WeekSettings())).splitlines()
     assert len(lines) <= 15
     assert max(map(len, lines)) < 700
-    quiet = sample(groups=(group("g", totals()),), flappers=(), skews=(), timeouts=())
+    quiet = sample(groups=(group("g", totals()),), flappers=(), skews=(), timeouts=(), advice=())
     assert len(text(summarize(quiet, WeekSettings())).splitlines()) == 3
 
 
@@ -169,3 +169,13 @@ def test_names_cannot_add_lines_to_a_text():
     shown = text(summarize(rows, WeekSettings()))
     assert not re.search("[\x1b\u202e]", shown)
     assert r"a\nb\u202e" in shown
+
+
+def test_the_text_sums_up_the_recommended_changes():
+    (line,) = (line for line in text(summarize(sample(), WeekSettings())).splitlines() if "Recommended" in line)
+    assert line == (
+        "Recommended changes: 2 taken save 8,504 partition-seconds per week (8,090 predicted); "
+        "2 open would save 12,000; 1 not taken in four weeks would save 35"
+    )
+    withheld = advised("g", "withheld", predicted=35.0, reason="of it")
+    assert "Recommended changes: 1 withheld\n" in text(summarize(sample(advice=(withheld,)), WeekSettings()))

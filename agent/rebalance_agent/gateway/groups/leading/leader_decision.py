@@ -1,7 +1,7 @@
-"""Assigns for a group leader: fetches topics on the client's own connection, and runs our assignor in a thread.
+"""Assigns for a group leader: fetches topic metadata on the client's connection, and runs our assignor in a thread.
 
-The whole group waits for this, and so do the frames that the client sends after its SyncGroup. So the assignment is
-computed within a time budget, or not at all.
+The whole group waits for the assignment, and so do the frames that the client sends after its SyncGroup. Therefore the
+assignment is computed within a time budget, or not at all.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from rebalance_agent.model.subscription import TopicMetadata
 __all__ = ["LeaderDecision", "budget_seconds", "decide", "topics_of"]
 
 METADATA_VERSION = 4
-"""The first Metadata version that can avoid creating the topics it asks for; every broker since 0.11 has it."""
+"""The first Metadata version that can avoid creating the requested topics; every broker since 0.11 has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderDecision:
-    """A decision, the members' assignments as bytes, and the seconds that the assignor itself took."""
+    """A decision, the members' assignments as bytes, and the time (seconds) that the assignor itself took."""
 
     decision: AssignDecision
     answers: dict[str, bytes]
@@ -39,10 +39,10 @@ class LeaderDecision:
 
 
 def budget_seconds(configured: float, rebalance_seconds: float, session_seconds: float) -> float:
-    """Return the time budget in seconds: as configured, but within the coordinator's timeouts.
+    """Return the time budget in seconds: the configured time, but within the coordinator's timeouts.
 
-    It is at most a quarter of the rebalance timeout, after which the coordinator gives up, and a third of the session
-    timeout, since the client's heartbeats wait behind its SyncGroup.
+    The budget is at most a quarter of the rebalance timeout, after which the coordinator gives up. It is also at most a
+    third of the session timeout, since the client's heartbeats wait behind its SyncGroup.
     """
     return max(0.0, min(configured, rebalance_seconds / 4, session_seconds / 3))
 
@@ -82,7 +82,7 @@ async def _ask_topics(election: Election, ask: Ask) -> dict[str, TopicMetadata]:
 
 
 def topics_of(response: Any, names: Collection[str], *, racks: bool) -> dict[str, TopicMetadata]:  # noqa: ANN401
-    """The topics of a Metadata response that are in ``names``; with replicas' racks if ``racks``, where known."""
+    """Return those topics of a Metadata response that are in ``names``; if ``racks``, with replicas' known racks."""
     asked = set(names)
     rack_of = {broker.node_id: broker.rack for broker in response.brokers or () if broker.rack} if racks else {}
     topics: dict[str, TopicMetadata] = {}

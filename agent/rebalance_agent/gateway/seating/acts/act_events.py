@@ -1,4 +1,4 @@
-"""Publishes the acts that give a seat to another consumer, and later their outcomes, under the same event ids."""
+"""Publishes acts on seats as events, and later the outcomes of these acts as revisions of the same events."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 __all__ = ["EVENTS_MAX", "OPEN_MAX", "ActEvents", "EmitAct"]
 
 PUBLISHED = frozenset({Act.SEAT, Act.ADMIT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
-"""The acts with events: they change a membership or its start time. Other acts are only logged and counted."""
+"""The acts that are published as events: they change a membership or its start time. Other acts get no event."""
 
 KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
-"""The outcomes that are published later, for acts that were published before."""
+"""The outcomes that become known, and are published, after their act was published."""
 
 EVENTS_SECONDS = 10.0
 EVENTS_MAX = 1_000
-"""Maximum events in `EVENTS_SECONDS`, enough for a deploy of some hundred consumers: clients can cause any number."""
+"""Maximum events in `EVENTS_SECONDS`, since clients can cause any number. Deploying some hundred consumers needs
+fewer."""
 
 OPEN_MAX = 1_000
-"""Maximum published acts whose outcomes are not known yet."""
+"""Maximum published acts whose outcomes are still unknown and can be published later."""
 
 TEXT_MAX = 200
-"""Maximum characters of a name, since clients choose names."""
+"""Maximum characters of a name: clients choose names of any length."""
 
 _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason", "former_member_id")
 _FIELDS = (*_TEXTS, "generation", "stopped_ms", "held_seconds", "together")
 
 _NAMED_BY_COORDINATOR = ("client_id", "host")
-"""The client id and host of the consumer that took a seat, in groups of KIP-848; in classic groups the coordinator
-keeps naming the former consumer."""
+"""The fields that the coordinator itself reports for the consumer that took a seat, in KIP-848 groups. In classic
+groups the coordinator keeps reporting the client id and host of the former consumer."""
 
 EmitAct = Callable[[SeatEvent, int], None]
-"""Function that publishes an event; the number counts the events left out before it. It never blocks or raises."""
+"""Publishes an event; the number counts the events left out before this event. It never blocks or raises."""
 
 
 class ActEvents:
@@ -53,7 +54,7 @@ class ActEvents:
         self._handovers: OrderedDict[tuple[str, str], tuple[Act, str, str]] = OrderedDict()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, facts: Mapping[str, Any]) -> None:
-        """Publish an act with the ``facts`` that have a field in events, or the outcome of an act published before."""
+        """Publish an act, with the ``facts`` that have a field in events; or the outcome of an act published before."""
         if act not in PUBLISHED:
             return
         key = _key(act, group, str(facts.get("member_id", "")))
@@ -86,7 +87,7 @@ class ActEvents:
         self._publish(key, event)
 
     def spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Publish a lower bound of the stall (partition-seconds) that an act spared."""
+        """Publish a lower bound on the stall (partition-seconds) that an act spared."""
         key = _key(act, group, member_id)
         event = self._open.get(key)
         if event is not None:
@@ -94,7 +95,7 @@ class ActEvents:
             self._publish(key, replace(event, partition_seconds_spared=seconds, revision=event.revision + 1))
 
     def heard(self, group: str, member_id: str) -> None:
-        """Withdraw the time by which the consumer of a seat's former member had stopped, since it sends requests."""
+        """Withdraw the time by which a seat's former member had stopped, since its client still sends requests."""
         if not self._handovers or (key := self._handovers.pop((group, member_id[:TEXT_MAX]), None)) is None:
             return
         event = self._open.get(key)

@@ -1,4 +1,4 @@
-"""Reports whether the acts of one group had the intended effect, and stops the group after too many that did not."""
+"""Reports whether acts on one group's seats had the intended effect; stops the acts if too many were wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ActOutcomes"]
 class ActOutcomes:
     """The outcomes of a group's handovers and joint admissions.
 
-    ``wrong``: too many of one kind were wrong, and ``stop`` has been called. Times: seconds of the caller's clock.
+    ``wrong``: too many acts of one kind were wrong, and ``stop`` has been called. Times: seconds of the caller's clock.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ActOutcomes:
     # -- joint admissions: see `JointAdmissions` -----------------------------------------------------------------
 
     def admitted(self, join: int, admission: Admission | None, now: float) -> None:
-        """Record that a newcomer's JoinGroup is sent; ``admission`` is None if it does not join with others."""
+        """Record that a newcomer's JoinGroup is sent; ``admission`` is None unless the newcomer joins with others."""
         if admission is not None:
             self._admissions.sent(join, admission, now)
 
@@ -82,13 +82,13 @@ class ActOutcomes:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def due(self, now: float) -> None:
-        """Report the outcomes that are known by ``now``, or will stay unknown."""
+        """Report the outcomes that are known by ``now``, and those that will stay unknown."""
         for member_id in self._handovers.overdue(now):
             self.left(member_id)
         self._admitted(now)
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: nothing is to be checked."""
+        """Return when to call `due` next; None if no act is to be checked."""
         times = self._handovers.next_due(), self._admissions.next_due()
         return min((time for time in times if time is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""Counts costs and savings of seats: partitions stall while a seat is vacant, and a handover spares a rebalance."""
+"""Counts the costs and savings of seats: partitions stall while a seat is vacant; a handover can end a stall early."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Vacancies"]
 
 @dataclass(frozen=True, slots=True)
 class _Vacancy:
-    """``killed``: the seat's member, if its process closed all connections without leaving."""
+    """A vacant seat. ``killed``: the seat's member, if the member's process closed all connections without leaving."""
 
     partitions: int
     since: float
@@ -55,7 +55,7 @@ class Vacancies:
         self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
 
     def succeeded(self, processes: Iterable[int]) -> None:
-        """Record that these processes are gone, since a newcomer of the same client has arrived."""
+        """Record that these processes have ended, since a newcomer of the same client has arrived."""
         for process in processes:
             for seat in self._seats.table.of_process(process):
                 if seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED):
@@ -87,7 +87,7 @@ class Vacancies:
         self._spared.handover_wrong(member_id)
 
     def due(self, now: float) -> None:
-        """Count the stalls that were certainly spared by now."""
+        """Count the stalls that are now known to have been spared."""
         for stall in self._spared.known(now):
             act, member_id = (Act.HANDOVER, stall.heir) if stall.heir else (Act.GIVE_UP, stall.killed.member_id)
             if not stall.heir:
@@ -95,7 +95,7 @@ class Vacancies:
             self._report.stall_spared(act, self._group, member_id, stall.partition_seconds)
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: no stall is uncertain."""
+        """Return when to call `due` next; None if no stall is undecided."""
         return self._spared.next_due()
 
     def _begin(self, seat: Seat, since: float, *, killed: bool) -> None:
@@ -103,11 +103,11 @@ class Vacancies:
             self._vacant[seat.instance_id] = _Vacancy(seat.partitions, since, _killed(seat) if killed else None)
 
     def _end(self, instance_id: str, seat: Seat | None, now: float) -> None:
-        """Count the vacancy of a seat that ends; ``seat``: its state now, None if irrelevant."""
+        """Count a vacancy that has ended; ``seat``: the seat's current state, None if irrelevant."""
         vacancy = self._vacant.pop(instance_id)
         self._report.counts.kept(vacancy.partitions * max(0.0, now - vacancy.since), predicted=False)
         given_up = seat is not None and seat.state is SeatState.GIVEN_UP and seat.given_up_for is GiveUpReason.CRASHED
-        # In a group that rebalances, it is unknown how long the others would have waited for the member.
+        # While a group rebalances, it is unknown how long the other members would have waited for this one.
         if vacancy.killed is not None and given_up and self._seats.facts.phase is GroupPhase.STABLE:
             self._removing[vacancy.killed.member_id] = vacancy.killed
 

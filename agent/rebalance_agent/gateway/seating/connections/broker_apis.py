@@ -1,4 +1,4 @@
-"""Finds which APIs the broker of a connection supports: for an unknown API, a broker closes the connection."""
+"""Finds whether the broker of a connection supports some APIs: a broker closes the connection for an unknown API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BrokerApis"]
 
 
 class BrokerApis:
-    """Some APIs, each with the newest version that is used; each connection's broker is asked once."""
+    """Some APIs, each with the newest version that the gateway uses. Each connection's broker is asked once."""
 
     def __init__(self, versions: Mapping[int, int]) -> None:
         """``versions``: API key -> version."""
@@ -21,7 +21,7 @@ class BrokerApis:
         self._known: WeakKeyDictionary[ClientConnection, bool] = WeakKeyDictionary()
 
     async def known(self, connection: ClientConnection) -> bool:
-        """Return whether the broker supports all of them. Raises like `Ask`."""
+        """Return whether the broker supports all these APIs. Raises like `Ask`."""
         known = self._known.get(connection)
         if known is None:
             response = await connection.ask(ApiVersionsRequest(version=0))

@@ -1,4 +1,4 @@
-"""The interface of one client's connection for the handlers of group frames."""
+"""The interface through which handlers of group frames use one client's connection."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Held = Callable[[], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """The gateway's own answer to a request, a frame for the client. The request is not sent to the broker."""
+    """The gateway's own answer to a request: a frame for the client. The request is not sent to the broker."""
 
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class SeatNote:
-    """Handles the answer to a request: processes it, and returns the error code for the client."""
+    """Handles the answer to a request: ``answered`` processes it, and returns the error code for the client."""
 
     answered: Callable[[Any], int]
 
@@ -39,7 +39,7 @@ class ClientConnection(Protocol):
 
     @property
     def local_host(self) -> str:
-        """The gateway's own IP address towards the broker, which the coordinator takes for the client's."""
+        """The gateway's own IP address towards the broker; the coordinator takes this address for the client's."""
         ...
 
     @property
@@ -52,7 +52,7 @@ class ClientConnection(Protocol):
         ...
 
     def answered(self) -> Awaitable[None]:
-        """Wait until all requests before the current one have been answered, and their answers passed on.
+        """Wait until all requests before the current one are answered, and the answers passed on to the client.
 
         Raises:
             ConnectionError: the connection is closed.
@@ -64,13 +64,13 @@ class ClientConnection(Protocol):
         ...
 
     def exchange(self, frame: bytes) -> Awaitable[bytes]:
-        """Send a changed request of the client, and return its answer instead of passing it on.
+        """Send a changed request of the client; return the broker's answer, which the client does not get.
 
-        Both have the client's correlation id. Raises ConnectionError once the connection is closed.
+        Request and answer have the client's correlation id. Raises ConnectionError once the connection is closed.
         """
         ...
 
 
 def seen_host(connection: ClientConnection) -> str:
-    """Return the address by which others know a client: its own, or this machine's if it runs next to the gateway."""
+    """Return the address by which others know a client: its own, or this machine's for a client on this machine."""
     return connection.local_host if is_loopback(connection.host) else connection.host

@@ -1,4 +1,4 @@
-"""The gateway's own requests to the coordinator of a classic group, sent on the connection of a client in the group."""
+"""Sends the gateway's own requests to a classic group's coordinator, on the connections of clients in the group."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ __all__ = [
 ]
 
 INSTANCE_VERSION = 3
-"""The first Heartbeat and LeaveGroup versions with an instance id; every broker since 2.4 has them."""
+"""The first version of Heartbeat and LeaveGroup with an instance id; every broker since 2.4 has it."""
 
 DESCRIBE_VERSION = 4
 """The first DescribeGroups version with instance ids; every broker since 2.4 has it."""
 
 METADATA_VERSION = 4
-"""The first Metadata version that can avoid creating the topics it asks for; every broker since 0.11 has it."""
+"""The first Metadata version that can avoid creating the requested topics; every broker since 0.11 has it."""
 
 NO_GENERATION = -1
-"""A heartbeat with this generation is refused; for a member, with ILLEGAL_GENERATION."""
+"""A heartbeat with this generation is refused; if it names a current member, with ILLEGAL_GENERATION."""
 
 CONSUMER = "consumer"
 
@@ -64,9 +64,9 @@ _PHASES = {
 class Described:
     """A group as its coordinator describes it.
 
-    ``exists`` is False also for a group of another protocol, which is described like one that does not exist.
-    ``consumers``: all members are consumers that use the group's protocol, not Connect workers or the like.
-    ``members``: their ids. ``seats``: instance id -> member id, for members with a gateway's seat. ``epoch``: see
+    ``exists`` is also False for a group of another protocol: coordinators describe it like a group that does not exist.
+    ``consumers``: all members are consumers (not Connect workers, for example) that use the group's protocol.
+    ``members``: member ids. ``seats``: instance id -> member id, for members with a gateway's seat. ``epoch``: see
     `SeatsRoster`.
     """
 
@@ -79,13 +79,13 @@ class Described:
 
 
 class GroupRequests(Protocol):
-    """The gateway's requests for a group with seats, implemented for each protocol.
+    """The gateway's requests for a group with seats, with one implementation for each protocol.
 
-    All raise like `heartbeat`.
+    All methods raise like `heartbeat`.
     """
 
     async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """Remove a member by both ids, which is refused once a successor has the seat; return the error code."""
+        """Remove the member with both ids; return the error code. It is refused once a successor has the seat."""
         ...
 
     async def describe(self, connection: ClientConnection, group: str) -> Described | None:
@@ -95,11 +95,11 @@ class GroupRequests(Protocol):
     async def keep(
         self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
     ) -> int:
-        """Keep a vacant member, if possible; the returned error code shows whether a successor has the seat."""
+        """Keep a vacant seat's member, if possible; return an error code, one of `FENCED` if a successor has it."""
         ...
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """Check, without side effects, whether a vacant member still has its seat; return an error code (`FENCED`)."""
+        """Check without side effects whether a member still has its vacant seat; return an error code (see `keep`)."""
         ...
 
 
@@ -110,7 +110,7 @@ class AskElsewhereError(ConnectionError):
     """
 
     def __init__(self, error: int) -> None:
-        """Keep the ``error`` code of the answer."""
+        """``error``: the error code of the answer."""
         super().__init__(f"error code {error}")
         self.for_good = error in (NOT_COORDINATOR, GROUP_AUTHORIZATION_FAILED)
 
@@ -151,7 +151,7 @@ class ClassicRequests:
 
 
 async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:
-    """Send a heartbeat for a member; return the error code of the answer. Raises as `Ask`, and AskElsewhereError."""
+    """Send a heartbeat for a member; return the answer's error code. Raises like `Ask`, and AskElsewhereError."""
     request = HeartbeatRequest(
         version=INSTANCE_VERSION,
         group_id=group,
@@ -165,7 +165,7 @@ async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, insta
 async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
     """Return topic -> number of assigned partitions, for all subscribed topics; None unless the group is stable.
 
-    Raises as `heartbeat`.
+    Raises like `heartbeat`.
     """
     one = await _describe(ask, group)
     if one is None or one.group_state != "Stable":
@@ -181,7 +181,7 @@ async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
 
 
 async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
-    """Return topic -> number of partitions, of those of ``topics`` that exist. Raises as `Ask`."""
+    """Return topic -> number of partitions, for those of the ``topics`` that exist. Raises like `Ask`."""
     kind = MetadataRequest.MetadataRequestTopic
     asked = [kind(version=METADATA_VERSION, name=name) for name in sorted(topics)]
     response = await ask(MetadataRequest(version=METADATA_VERSION, topics=asked, allow_auto_topic_creation=False))

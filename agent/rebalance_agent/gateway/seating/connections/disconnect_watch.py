@@ -1,4 +1,4 @@
-"""Notices clients that disconnect while one of their requests waits: nothing is read from them in this time."""
+"""Notices clients that disconnect while a request of theirs waits: meanwhile, their connections are not read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 class DisconnectWatch:
-    """The connections with a waiting request, one request for each connection."""
+    """The connections with a waiting request. Each connection has at most one waiting request."""
 
     def __init__(self) -> None:
         """Start without waiting requests."""
@@ -26,7 +26,7 @@ class DisconnectWatch:
         return len(self._waiting)
 
     async def while_connected(self, connection: ClientConnection, work: Awaitable[_Result]) -> _Result:
-        """Return the result of ``work``, which is cancelled once the client of ``connection`` is gone.
+        """Return the result of ``work``; cancel ``work`` once the client of ``connection`` is gone.
 
         Raises:
             ConnectionAbortedError: the client is gone.

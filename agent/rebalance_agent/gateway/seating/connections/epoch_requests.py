@@ -1,4 +1,4 @@
-"""The gateway's own requests to the coordinator of a group of KIP-848, by clients' connections."""
+"""Sends the gateway's own requests to the coordinator of a KIP-848 group, on clients' connections."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 __all__ = ["EpochRequests", "leave_for_a_while"]
 
 _VERSION = HEARTBEAT_VERSIONS[0]
-"""The first version, which all brokers with KIP-848 groups have."""
+"""The first version: all brokers with KIP-848 groups support it."""
 
 _CORRELATION_ID = 0
-"""A placeholder: `ClientConnection.exchange` sets the connection's own."""
+"""A placeholder: `ClientConnection.exchange` sets the connection's own correlation id."""
 
 _CONSUMER_TYPE = 1
 """The member type of consumers that use this protocol; a migrating group also has members of the classic protocol."""
@@ -77,15 +77,15 @@ class EpochRequests:
         self,
         connection: ClientConnection,
         group: str,
-        generation: int,  # noqa: ARG002 - of classic groups
+        generation: int,  # noqa: ARG002 - for classic groups
         member_id: str,
         instance_id: str,
     ) -> int:
-        """See `GroupRequests`: the member leaves temporarily again, which does not extend its session."""
+        """See `GroupRequests`: make the member leave temporarily again. This does not extend its session."""
         return checked(await leave_for_a_while(connection, group, member_id, instance_id))
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """See `GroupRequests`: a description. A member that has returned counts as having the seat."""
+        """See `GroupRequests`: ConsumerGroupDescribe. A member that has returned to its seat counts as fenced."""
         one = await self._described(connection, group)
         if one is None:
             raise AskElsewhereError(UNSUPPORTED_VERSION)
@@ -107,7 +107,7 @@ class EpochRequests:
 async def leave_for_a_while(connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
     """Make a member leave temporarily (epoch -2), so that a successor may have its seat; return the error code.
 
-    This may be repeated, and is refused once a successor has the seat. Raises ConnectionError and DecodeError.
+    The request may be repeated. It is refused once a successor has the seat. Raises ConnectionError and DecodeError.
     """
     return await _left(connection, group, member_id, instance_id, STATIC_LEAVE_EPOCH)
 

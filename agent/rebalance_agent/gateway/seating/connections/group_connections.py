@@ -1,4 +1,4 @@
-"""The connections to the coordinator of one group: those of its members and newcomers."""
+"""The connections to the coordinator of one group: those of the group's members and newcomers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rebalance_agent.gateway.transport.kafka_messages import Ask
 __all__ = ["ANSWER_SECONDS", "GROUP_CONNECTIONS_MAX", "GroupConnections"]
 
 ANSWER_SECONDS = 2.0
-"""Longest wait in seconds for an answer, which usually takes a millisecond; a connection with a waiting JoinGroup does
-not answer."""
+"""Longest wait in seconds for an answer, which usually takes a millisecond. There is no answer on a connection with a
+waiting JoinGroup."""
 
 GROUP_CONNECTIONS_MAX = 1_000
 """Maximum connections of one group: as many as the gateway accepts."""
@@ -28,7 +28,7 @@ _Answer = TypeVar("_Answer")
 
 
 class GroupConnections:
-    """The connections of one group, and for each seat the connection of its last member."""
+    """The connections of one group, and for each seat the connection of the seat's last member."""
 
     def __init__(self, table: SeatTable) -> None:
         """Start without connections."""
@@ -42,7 +42,7 @@ class GroupConnections:
         return len(self._connections)
 
     def use(self, connection: ClientConnection, instance_id: str | None = None) -> None:
-        """Record that ``connection`` carried a request of the group; ``instance_id``: its sender's seat, if any."""
+        """Record that a request of the group arrived on ``connection``; ``instance_id``: the sender's seat, if any."""
         self._connections.pop(connection, None)
         self._connections[connection] = None
         if instance_id is not None:
@@ -66,7 +66,7 @@ class GroupConnections:
             self._ended.add(connection)
 
     def needed(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
-        """Whether a seat of the connection's client is kept, or about to be given up.
+        """Whether a seat of the connection's client is kept, or is about to be given up.
 
         ``may_have_crashed``: it is not known yet whether the client's process is gone.
         """
@@ -79,7 +79,7 @@ class GroupConnections:
         return any(seat is not None and seat.state in kept for seat in seats)
 
     async def ask(self, request: Callable[[Ask], Awaitable[_Answer]], instance_id: str | None = None) -> _Answer | None:
-        """Send ``request`` on a seat's connection or else on another; return the answer, None if there is none."""
+        """Send ``request`` on a seat's connection, or else on another; return the answer, None without an answer."""
         return await self.by_connection(lambda connection: request(connection.ask), instance_id)
 
     async def by_connection(
@@ -87,10 +87,10 @@ class GroupConnections:
         request: Callable[[ClientConnection], Awaitable[_Answer]],
         instance_id: str | None = None,
     ) -> _Answer | None:
-        """Like `ask`, with the whole connection. Up to `TRIES_MAX` are tried, so a request may be carried out twice.
+        """Like `ask`, but pass the connection to ``request``. A request may be carried out up to `TRIES_MAX` times.
 
-        A connection without permissions, or whose broker is no longer the coordinator, is forgotten. A connection whose
-        broker is only loading the group is kept: it may be the only one, and is used again later.
+        A connection is forgotten if it lacks permissions, or if its broker is no longer the coordinator. A connection
+        whose broker is only loading the group is kept: it may be the only one, and it is used again later.
         """
         for connection in self._by_preference(instance_id)[:TRIES_MAX]:
             try:
@@ -103,7 +103,7 @@ class GroupConnections:
         return None
 
     def _by_preference(self, instance_id: str | None) -> list[ClientConnection]:
-        """Return first the seat's own, then those of disconnected clients (which are idle), then the newest."""
+        """Return the seat's own connection, then those of disconnected clients (they are idle), then the newest."""
         own = self._of_seat.get(instance_id or "")
         newest_first = [*reversed(self._connections)]
         ended = [connection for connection in newest_first if connection in self._ended]

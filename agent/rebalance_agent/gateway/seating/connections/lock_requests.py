@@ -1,4 +1,4 @@
-"""Sends lock requests on clients' connections to their group's coordinator, which also has the locks."""
+"""Sends lock requests on clients' connections to the group's coordinator, which also stores the locks."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from rebalance_agent.groupprotocol.wire.error_codes import UNSUPPORTED_VERSION
 __all__ = ["LockRequests"]
 
 DESCRIPTION_BYTES_MAX = 1024 * 1024
-"""Largest description of locks in bytes: for a thousand seats it has some 300 KiB."""
+"""Largest description of locks in bytes: the description of a thousand locks has some 300 KiB."""
 
 _CORRELATION_ID = 0
-"""A placeholder: `ClientConnection.exchange` sets the connection's own."""
+"""A placeholder: `ClientConnection.exchange` sets the connection's own correlation id."""
 
 
 class LockRequests:
     """The requests for the locks of one group."""
 
     def __init__(self, group: str) -> None:
-        """Raises InvalidInputError if the group's name is too long for a helper group."""
+        """Prepare requests. Raises InvalidInputError if the group's name is too long for a helper group."""
         self._group = group
         self._apis = BrokerApis({HEARTBEAT_KEY: VERSION, DESCRIBE_KEY: DESCRIBE_VERSION})
         self._describe = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [helper_group(group)])
@@ -60,7 +60,7 @@ class LockRequests:
         )
 
     async def describe(self, connection: ClientConnection) -> tuple[LockHolder, ...] | None:
-        """All locks of the group; None if the coordinator refuses, or there are too many. Raises as `beat`."""
+        """Return all locks of the group; None if there are too many or the coordinator refuses. Raises like `beat`."""
         if not await self._apis.known(connection):
             return None
         frame = await connection.exchange(self._describe)

@@ -1,7 +1,7 @@
 """Tracks the open connections of clients: a process that dies closes all of its connections at once.
 
-A client is identified by address and client id. Consumers that share both count as one client, so that none of them is
-considered dead while another is alive.
+A client is identified by its address and client id. Consumers with the same address and client id count as one client,
+so no consumer is considered dead while another of them is alive.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class _Closed:
 
 
 class OpenClients:
-    """The open connections by client, and those that clients closed recently.
+    """The open connections of each client, and the connections that clients closed recently.
 
     ``process``: the number of a connection, which identifies its client in other modules.
     """
 
     def __init__(self, window_seconds: float) -> None:
-        """``window_seconds``: how long to wait for the last connection of a client to be closed, too."""
+        """``window_seconds``: how long to wait until the client's other connections are closed, too."""
         self._window = window_seconds
         self._clients: dict[ClientConnection, tuple[str, int]] = {}
         self._open: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class OpenClients:
     def opened(self, connection: ClientConnection, client_id: str, process: int = 0) -> tuple[int, ...]:
         """Process the first request of a connection, with the client's id; return the client's former processes.
 
-        These are the processes of connections after which the client had no open one; it may be the same process again.
+        A process is former if at some time all connections of its client were closed. It may be the same process again.
         """
         if connection in self._clients:
             return ()
@@ -62,29 +62,29 @@ class OpenClients:
         return tuple(self._former.get(client, ()))
 
     def former(self, connection: ClientConnection) -> frozenset[int]:
-        """Return the same result as `opened` for an open connection."""
+        """Return the client's former processes (see `opened`), for an open connection."""
         client, _ = self._clients.get(connection, ("", 0))
         return frozenset(self._former.get(client, ()))
 
     def ended(self, connection: ClientConnection, now: float, *, by_client: bool) -> None:
-        """Process a closed connection; it is evidence only if the client closed it (``by_client``)."""
+        """Process a closed connection. It is evidence only if a client on this machine closed it (``by_client``)."""
         client, process = self._clients.pop(connection, ("", 0))
         if not client:
             return
         self._open[client] -= 1
         if not self._open[client]:
             del self._open[client]
-        if by_client and is_loopback(connection.host):  # elsewhere the network may have broken it
+        if by_client and is_loopback(connection.host):  # from other machines, the network may have broken it
             self._closed[connection] = _Closed(client, process, now + self._window)
             if len(self._closed) > CLOSED_MAX:
                 self._closed.popitem(last=False)
 
     def may_have_crashed(self, connection: ClientConnection) -> bool:
-        """Whether the process behind a closed connection may be gone, which is not known yet."""
+        """Whether it is still undecided if the process behind a closed connection is gone."""
         return connection in self._closed
 
     def crashed(self, now: float) -> list[ClientConnection]:
-        """Return the closed connections of clients that have no open one, each once."""
+        """Return, once, each closed connection of clients without open connections."""
         gone = [connection for connection, closed in self._closed.items() if closed.client not in self._open]
         for connection in gone:
             self._note_former(self._closed[connection])

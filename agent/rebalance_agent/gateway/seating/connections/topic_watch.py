@@ -1,7 +1,7 @@
 """Notices new partitions of a group's topics, for leaders that returned to their seat with a JoinGroup below v9.
 
-Such a client considers itself a follower, and only leaders notice new partitions. The gateway compares the assigned
-partitions with those of the topics, so it needs no state of its own.
+Such a client considers itself a follower, but only leaders notice new partitions. The gateway compares the assigned
+partitions with the topics' partitions, so it needs no state of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TopicWatch:
         return True
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None if the topics need no check."""
+        """Return the time of the next call of `due`; None if the topics need no check."""
         return self._next_at if self.needed else None
 
     async def changed(self) -> bool:

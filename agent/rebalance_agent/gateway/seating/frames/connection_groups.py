@@ -1,4 +1,4 @@
-"""The groups with seats that one connection names or of which its client is a member."""
+"""The groups with seats that the client of one connection names, or of which this client is a member."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionGroups", "ImpatientMembers"]
 
 IMPATIENT_MAX = 1_000
-"""Maximum members remembered: as many as a group holds."""
+"""Maximum members remembered: as many as may wait in one group (``held_max``)."""
 
 GROUPS_MAX = 32
-"""Maximum groups per connection that have seats for it: a consumer is a member of one group."""
+"""Maximum groups in which the client of one connection gets seats: a consumer is a member of one group."""
 
 NO_MEMBER = ""
 """Placeholder for the member id of a client that joins a group and has not been accepted yet."""
 
 
 class ConnectionGroups:
-    """The groups that a client names, by short hashes: names and member ids from clients may have 32 KiB each."""
+    """The groups that a client names, as short hashes: names and member ids from clients may have 32 KiB each."""
 
     def __init__(self, groups: SeatingGroups) -> None:
         """Start without groups."""
@@ -48,11 +48,11 @@ class ConnectionGroups:
         return short_hash(name) in self._member_of
 
     def is_member(self, name: str, member_id: str) -> bool:
-        """Whether the last request that the coordinator accepted on this connection was of this member."""
+        """Whether this member sent the last request for the group that the coordinator accepted on this connection."""
         return self._member_of.get(short_hash(name)) == short_hash(member_id)
 
     def note_waited(self, name: str) -> None:
-        """Record that the client has waited to join: it waits only once, even if the coordinator moves."""
+        """Record that the client has waited to join: a client waits only once, even if the coordinator moves."""
         self._member_of[short_hash(name)] = NO_MEMBER
 
     def note_answer(self, name: str, member_id: str, error: int) -> None:
@@ -64,8 +64,8 @@ class ConnectionGroups:
 class ImpatientMembers:
     """Members of KIP-848 whose clients closed the connection while their first heartbeat was held.
 
-    A client that waits for less time than the gateway assumes repeats the heartbeat with the same member id; it is not
-    held again.
+    If a client waits for less time than the gateway assumes, it repeats the heartbeat with the same member id. The
+    repeated heartbeat is not held.
     """
 
     def __init__(self) -> None:

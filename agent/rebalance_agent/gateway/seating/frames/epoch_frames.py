@@ -1,7 +1,8 @@
-"""Handles ConsumerGroupHeartbeat on one connection, for groups of KIP-848 with a rule for seats.
+"""Handles ConsumerGroupHeartbeat on one connection, for KIP-848 groups with a rule for seats.
 
-A first heartbeat gets an instance id, and if the seat is kept, a leave (epoch -1) becomes a temporary leave (-2). The
-coordinator gives a seat to one member at a time and refuses others, which serves as compare-and-set.
+The gateway adds an instance id to a member's first heartbeat. If the seat is kept, the gateway changes a leave (epoch
+-1) to a temporary leave (-2). The coordinator gives a seat to one member at a time and refuses others: this serves as
+compare-and-set.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ __all__ = ["EpochFrames"]
 
 
 class EpochFrames:
-    """Handles the heartbeats of one connection. If it fails, the client's own frame must stay unchanged.
+    """Handles the heartbeats of one connection. A method that fails leaves the client's own frame unchanged.
 
     Heartbeats of clients with their own instance id are not changed.
     """
@@ -75,13 +76,13 @@ class EpochFrames:
         return SeatNote(lambda answer: self._beaten(group, name, member_id, profile, answer))
 
     def _changed_profile(self, message: Mapping[str, Any]) -> JoinProfile | None:
-        """Return the profile of a member whose heartbeat changes its subscription; None if it does not."""
+        """Return the member's new profile if this heartbeat changes the subscription, otherwise None."""
         if message["subscribed_topic_names"] is None and message.get("subscribed_topic_regex") is None:
             return None
         return self._subscribed(message["group_id"], message).profile
 
     def _subscribed(self, group: str, message: Mapping[str, Any]) -> EpochSubscription:
-        """Return the client's subscription in a group; a client has one member in it."""
+        """Return the client's subscription in a group, in which a client has one member."""
         known = EpochSubscription() if message["member_epoch"] == JOIN_EPOCH else self._subscriptions.get(group)
         subscription = self._subscriptions[group] = (known or EpochSubscription()).changed(message)
         return subscription
@@ -128,8 +129,9 @@ class EpochFrames:
         """Send the first heartbeat with an instance id; return its answer.
 
         First the gateway makes the seat's last member leave temporarily, on this connection: a killed member has not
-        left, and a member that is leaving right now does so on its own connection, perhaps later. If the member is
-        gone, this is a new seat; if another consumer has taken the seat, the coordinator refuses both requests.
+        left, and the leave of a member on another connection may arrive later. If the coordinator has removed the last
+        member, the newcomer gets a new seat. If another consumer has taken the seat, the coordinator refuses both
+        requests.
         """
         name, instance_id = opened.message["group_id"], seat.instance_id
         if seat.last_member:
@@ -156,7 +158,7 @@ class EpochFrames:
         return shown
 
     async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
-        """Leave temporarily, if the seat is kept; if this fails, the client's own frame is sent, as with any seat."""
+        """Leave temporarily if the seat is kept; return None if the client's own frame is to be sent."""
         message = opened.message
         name, member_id = message["group_id"], message["member_id"]
         instance_id = group.seat_of(member_id)
@@ -175,13 +177,13 @@ class EpochFrames:
 
 
 def _changed(head: RequestHead, opened: OpenedFrame, **fields: Any) -> bytes:  # noqa: ANN401 - of several types
-    """Return a heartbeat with other ``fields``."""
+    """Return the client's heartbeat with the values of ``fields`` instead of its own."""
     changed = {**opened.message, **fields}
     return encode_heartbeat(head.api_version, head.correlation_id, client_id(opened.header), changed)
 
 
 def _result(answer: Mapping[str, Any], member_id: str) -> JoinResult:
-    """``member_id``: the client's own id; with version 0 the coordinator assigns one."""
+    """Return the fields that seats need. ``member_id``: the client's own id, for answers without an id."""
     given = answer["member_id"] or member_id
     return JoinResult(error=answer["error_code"], member_id=given, generation=answer["member_epoch"])
 

@@ -1,4 +1,4 @@
-"""Lets newcomers of one connection wait until they may join, in classic and KIP-848 groups."""
+"""Makes newcomers on one connection wait until they may join, in classic and KIP-848 groups."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["NewcomerAdmission"]
 
 
 class NewcomerAdmission:
-    """Lets newcomers wait, within the bytes that the gateway may hold; each client waits once per group."""
+    """Makes newcomers wait if the gateway may hold the bytes of their requests. Each client waits once per group."""
 
     def __init__(
         self, groups: SeatingGroups, members: ConnectionGroups, connection: ClientConnection, held: Held
     ) -> None:
-        """Admit newcomers of ``connection``; ``held`` is entered while one waits."""
+        """Admit newcomers of ``connection``; ``held`` is entered while a newcomer waits."""
         self._groups, self._members, self._connection, self._held = groups, members, connection, held
 
     async def seat(self, group: SeatedGroup, name: str, who: Newcomer, size: int) -> GrantedSeat | None:
-        """Wait, and return the seat to join with; None if its frame of ``size`` bytes is to be sent unchanged.
+        """Wait; return the seat with which to join. None: the frame of ``size`` bytes is to be sent unchanged.
 
         Raises:
-            ConnectionError: the client disconnected meanwhile.
+            ConnectionError: the client disconnected while it waited.
         """
         with self._groups.held_bytes.room(size) as room:
             if not (room or who.member_id):

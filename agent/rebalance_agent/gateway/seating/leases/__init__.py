@@ -1,5 +1,5 @@
-"""The locks of seats as Kubernetes ``Lease`` objects, if the gateways of a group are pods in one namespace.
+"""Stores the locks of seats as Kubernetes ``Lease`` objects, if a group's gateways are pods in one namespace.
 
-- ``api_server``: requests to Kubernetes' API server with the pod's service account.
-- ``lease_requests``: the requests for the locks of one group.
+- ``api_server``: sends requests to Kubernetes' API server with the pod's service account.
+- ``lease_requests``: sends the requests for the locks of one group.
 """

@@ -18,13 +18,13 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["SERVICE_ACCOUNT", "ApiServer", "Objects"]
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""The folder where Kubernetes mounts a pod's token, its namespace, and the CA of the API server's certificate."""
+"""The folder into which Kubernetes mounts a pod's token, its namespace, and the CA of the API server."""
 
 TIMEOUT_SECONDS = 2.0
 """Timeout (seconds) of the connection and of each read; the API server answers in some milliseconds."""
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-"""Largest answer in bytes: a list of a thousand locks has about 1.5 million."""
+"""Largest answer in bytes: a list of a thousand locks has about 1.5 million bytes."""
 
 _Result = TypeVar("_Result")
 
@@ -37,7 +37,7 @@ class Objects(Protocol):
         ...
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Send a request for ``path`` in the namespace; return the status and the object of the answer.
+        """Send a request for ``path`` in the namespace; return the status and the JSON object of the answer.
 
         Raises:
             ConnectionError: there is no answer, or it cannot be read.
@@ -46,13 +46,13 @@ class Objects(Protocol):
 
 
 class ApiServer:
-    """See `Objects`. It has one connection and one thread, so requests are sent one after the other."""
+    """See `Objects`. An `ApiServer` has one connection and one thread, so it sends requests one after the other."""
 
     def __init__(self, host: str, port: int, folder: Path = SERVICE_ACCOUNT) -> None:
-        """Read the namespace and the CA from ``folder``, and later the token, which changes every hour.
+        """Read the namespace and the CA from ``folder``. The token, which changes every hour, is read for each request.
 
         Raises:
-            InvalidInputError: a file cannot be read or used.
+            InvalidInputError: one of the files cannot be read or used.
         """
         self._host, self._port, self._token = host, port, folder / "token"
         try:
@@ -81,7 +81,7 @@ class ApiServer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """See `Objects`; if the API server has closed the connection, it is opened again once."""
+        """See `Objects`; after an error on an open connection, the request is repeated once on a new connection."""
         for fresh in (self._connection is None, True):
             try:
                 return self._answer(method, path, body)

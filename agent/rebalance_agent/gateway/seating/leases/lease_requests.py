@@ -29,13 +29,13 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
 __all__ = ["LeaseRequests"]
 
 LEASES_MAX = 1_000
-"""Maximum locks read of a group: as many as a gateway has."""
+"""Maximum locks of a group that are read: as many as a gateway has seats."""
 
 REMOVED_MAX = 10
-"""Maximum expired locks removed after a description; the rest is removed after the next."""
+"""Maximum expired locks removed after each description; further locks are removed after later descriptions."""
 
 TRIES_MAX = 2
-"""Maximum attempts of a change if other gateways change the lock first."""
+"""Maximum attempts to change a lock while other gateways change it first."""
 
 _OK, _CREATED, _NOT_FOUND, _CONFLICT = 200, 201, 404, 409
 _REFUSED = (401, 403)
@@ -58,7 +58,7 @@ class LeaseRequests:
         self._seen: dict[str, tuple[str, float]] = {}
 
     async def beat(self, connection: ClientConnection, beat: LockBeat) -> LockAnswer:  # noqa: ARG002 - not by Kafka
-        """Send a request for a lock, and return the answer. Raises ConnectionError if there is none."""
+        """Send a request for a lock, and return the answer. Raises ConnectionError if there is no answer."""
         api = self._api
         return LockAnswer(UNSUPPORTED_VERSION) if api is None else await api.run(lambda: self._beat(api, beat))
 
@@ -68,7 +68,7 @@ class LeaseRequests:
         return None if api is None else await api.run(lambda: self._describe(api))
 
     def problem(self, loss: LockLoss, error: int) -> str:
-        """Return a sentence for a log about the loss of a lock; ``error``: its code."""
+        """Return a sentence for a log about the loss of a lock; ``error``: the error code of the answer."""
         return f"Lease objects: {_PROBLEMS.get(loss, str(loss))} (error {error})"
 
     def _beat(self, api: Objects, beat: LockBeat) -> LockAnswer:

@@ -1,4 +1,4 @@
-"""The state machine of one gateway's locks in one group: it derives requests and changes from answers and time."""
+"""The state machine for one gateway's locks in one group: derives requests and changes from answers and time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO
 __all__ = ["GroupLocks"]
 
 BEATS_IN_FRESH = 3
-"""Heartbeats within the time for which a confirmation counts, so that two may be lost."""
+"""Number of heartbeats within the time for which a confirmation counts, so that two heartbeats may be lost."""
 
 RETRY_SECONDS = 0.25
-"""Pause (seconds) after an error that only means that the coordinator moves or loads, and after a closed connection."""
+"""Pause (seconds) after an error that only means that the coordinator moves or loads, or after a connection closed."""
 
 SESSION_SECONDS = 45.0
 """Seconds after which the coordinator ends an unreleased lock (``group.consumer.session.timeout.ms``)."""
@@ -34,10 +34,10 @@ SESSION_SECONDS = 45.0
 
 @dataclass(slots=True)
 class _Lock:
-    """``epoch``: `CLAIM` until the coordinator granted it. ``fresh_until``: when the claim or confirmation is too old.
+    """A lock. ``epoch``: `CLAIM` until it is granted. ``fresh_until``: when the claim or confirmation is too old.
 
-    ``granted``: as in the last `LockChange`. ``former``: the member of a refused claim, which may have been carried out
-    nevertheless: the next claim waits until that member's release is answered.
+    ``granted``: the value in the last `LockChange`. ``former``: the member of a refused claim, which the coordinator
+    may nevertheless have carried out: the next claim waits until the release of this member is answered.
     """
 
     instance_id: str
@@ -63,12 +63,13 @@ class GroupLocks:
     ``member_ids`` yields ids that no other member ever had (UUIDs). Times are in seconds of the caller's monotonic
     clock.
 
-    An unanswered claim is sent again with the same member id. If the first one was carried out, the coordinator refuses
-    the second one like another member's claim. So after each refusal the member is released: if this succeeds, the
-    lock was ours, is free now, and is claimed by a new member; otherwise another gateway has it.
+    An unanswered claim is sent again with the same member id. If the first claim was carried out, the coordinator
+    refuses the second like another member's claim. Therefore the member is released after each refusal. If this
+    succeeds, this gateway had the lock: it is now free, and a new member claims it. Otherwise another gateway has the
+    lock.
 
     A granted lock that is no longer confirmed is reported as lost, but not released: the coordinator may still count
-    it, and others would take the seat of a live member. Once it is confirmed, it is reported as granted again.
+    it, and others would take the seat of a live member. Once confirmed, the lock is reported as granted again.
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str]) -> None:
@@ -86,7 +87,7 @@ class GroupLocks:
         return instance_id in self._locks
 
     def stale(self, instance_id: str, now: float) -> bool:
-        """Whether the last confirmation of a granted lock is too old, which no `LockChange` has reported yet."""
+        """Whether the last confirmation of a granted lock is too old, and no `LockChange` has reported this yet."""
         lock = self._locks.get(instance_id)
         return lock is not None and lock.granted and now >= lock.fresh_until
 
@@ -96,7 +97,7 @@ class GroupLocks:
         return lock is not None and lock.granted and now < lock.fresh_until
 
     def claim(self, instance_id: str, now: float, note: str | None = None) -> list[LockAct]:
-        """Claim a lock (`ClaimLock`). A new claim results in a `LockChange` within ``answer_seconds``.
+        """Claim a lock (`ClaimLock`). A new claim leads to a `LockChange` within ``answer_seconds``.
 
         ``note``: facts about the seat for other gateways (`LockBeat`); ignored if the lock is already claimed.
         """
@@ -112,7 +113,7 @@ class GroupLocks:
         return [self._beat(lock, now)]
 
     def note(self, instance_id: str, note: str, now: float) -> list[LockAct]:
-        """Change the note that other gateways read about the seat; no effect if the lock is not ours."""
+        """Change the note that other gateways read about the seat; no effect unless this gateway has the lock."""
         lock = self._locks.get(instance_id)
         if lock is None or lock.note == note:
             return []
@@ -120,7 +121,7 @@ class GroupLocks:
         return [] if lock.epoch == CLAIM else [self._beat(lock, now)]
 
     def release(self, instance_id: str, now: float) -> list[LockAct]:
-        """Release the lock (`ReleaseLock`), or withdraw a claim; no effect if there is neither."""
+        """Release the lock (`ReleaseLock`), or withdraw a claim; do nothing if there is neither."""
         lock = self._locks.pop(instance_id, None)
         return [] if lock is None else self._end(instance_id, lock.member_id, now)
 
@@ -129,7 +130,7 @@ class GroupLocks:
         return [act for instance_id in tuple(self._locks) for act in self.release(instance_id, now)]
 
     def answered(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """Process the answer to a request; None if its connection was closed, or it could not be sent."""
+        """Process the answer to a request; None if the connection was closed, or the request could not be sent."""
         moved = answer is not None and answer.error in COORDINATOR_MOVED
         if beat.epoch == RELEASE:
             return self._released(beat, None if moved else answer, now)
@@ -149,9 +150,9 @@ class GroupLocks:
         return self._confirmed(lock, beat, answer, now)
 
     def due(self, now: float) -> list[LockAct]:
-        """Return the requests and changes that are due by ``now``; call it at `next_due`, late calls are harmless.
+        """Return the requests and changes that are due by ``now``. Call this at `next_due`; late calls are harmless.
 
-        After the process was suspended, call it first: locks that were not confirmed during that time are lost.
+        After the process was suspended, call this method first: locks that were not confirmed in that time are lost.
         """
         acts: list[LockAct] = []
         for lock in tuple(self._locks.values()):
@@ -171,7 +172,7 @@ class GroupLocks:
         return acts
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: not before another input."""
+        """Return when to call `due` next; None if no call is needed before another input."""
         waits = (lock for lock in self._locks.values() if lock.granted or lock.epoch == CLAIM)
         times = [lock.fresh_until for lock in waits]
         times += [lock.due_at for lock in self._locks.values()]
@@ -179,7 +180,7 @@ class GroupLocks:
         return min(times, default=None)
 
     def saved(self) -> tuple[SavedLock, ...]:
-        """Return the locks that this gateway must know after a restart, to continue with them."""
+        """Return the locks that this gateway must know after a restart in order to keep them."""
         return tuple(
             SavedLock(lock.instance_id, lock.member_id, lock.epoch)
             for lock in self._locks.values()
@@ -187,7 +188,7 @@ class GroupLocks:
         )
 
     def restore(self, saved: Iterable[SavedLock], now: float) -> list[LockAct]:
-        """Claim the saved locks as the members that had them: a new claim would wait for the end of their sessions."""
+        """Claim the saved locks with their old member ids: new members would have to wait for the old sessions' end."""
         acts: list[LockAct] = []
         for one in saved:
             if one.instance_id not in self._locks and len(self._locks) < self._settings.seats_max:
@@ -197,16 +198,16 @@ class GroupLocks:
         return acts
 
     def _confirmed(self, lock: _Lock, beat: LockBeat, answer: LockAnswer, now: float) -> list[LockAct]:
-        """Record that the coordinator counts the lock as ours, certainly for as long after ``sent_at`` as we do."""
+        """Record that the lock was granted or confirmed; it counts as confirmed from ``sent_at``, not from ``now``."""
         fresh = self._settings.lock_fresh_seconds
         if now >= beat.sent_at + fresh and beat.epoch == CLAIM:
             return self._withdraw(lock, now)
         lock.epoch, lock.fresh_until = answer.epoch, max(lock.fresh_until, beat.sent_at + fresh)
         lock.due_at = beat.sent_at + min(answer.interval_seconds, fresh / BEATS_IN_FRESH)
         if now >= lock.fresh_until:
-            return []  # the answer was late: `due` asks again
+            return []  # the answer was late: `due` sends the request again
         if lock.note != beat.note:
-            lock.due_at = now  # the note has changed since
+            lock.due_at = now  # the note has changed since then
         lock.granted = True
         return [LockChange(lock.instance_id)]
 
@@ -219,9 +220,9 @@ class GroupLocks:
         return [LockChange(lock.instance_id, LockLoss.NOT_CONFIRMED), *self.release(lock.instance_id, now)]
 
     def _end(self, instance_id: str, member_id: str, now: float) -> list[LockAct]:
-        """Send a release until it is answered; it names the member, and so does not affect another holder."""
+        """Send a release until it is answered. It names the member, and therefore does not affect another holder."""
         if len(self._releases) >= self._settings.seats_max:
-            del self._releases[next(iter(self._releases))]  # its session ends by itself
+            del self._releases[next(iter(self._releases))]  # the session ends by itself
         release = self._releases[member_id] = _Release(instance_id, now, now + SESSION_SECONDS)
         return [self._send_release(member_id, release, now)]
 

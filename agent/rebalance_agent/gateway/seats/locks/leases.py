@@ -1,11 +1,11 @@
 """The locks of seats as Kubernetes ``Lease`` objects (coordination.k8s.io/v1): a beat changes one object.
 
-The API server refuses a change of an object with an outdated resource version, which serves as compare-and-set. A
-gateway that has a lock changes its Lease every few seconds. A Lease that this gateway has seen unchanged for
-`LEASE_SECONDS` has expired, so clocks of other machines do not matter.
+The API server refuses a change to an object with an outdated resource version; this serves as compare-and-set. A
+gateway that has a lock changes the lock's Lease every few seconds. A Lease counts as expired if this gateway has seen
+no change of it for `LEASE_SECONDS`, so the clocks of other machines do not matter.
 
-The answers have the codes of the helper group (`rebalance_agent.gateway.seats.locks`), so that the same state machine
-handles them.
+The answers have the same error codes as the helper group's (`rebalance_agent.gateway.seats.locks`), so that the same
+state machine handles them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
 __all__ = ["GROUP_LABEL", "LEASE_SECONDS", "LeaseChange", "group_label", "lease_change", "lease_name", "lock_holder"]
 
 LEASE_SECONDS = 45
-"""Seconds without a change after which another gateway may take a lock: a session of the helper group."""
+"""Seconds without a change after which another gateway may take a lock: as long as a session in the helper group."""
 
 GROUP_LABEL = "rebalance-agent/seats-of-group"
-"""Label of all locks of one group; its value is `group_label`."""
+"""Name of the label of all locks of one group; the label's value is `group_label`."""
 
 _INSTANCE, _MEMBER, _NOTE, _GROUP = (f"rebalance-agent/{name}" for name in ("seat", "member", "note", "group"))
 _HASH_CHARACTERS = 40
@@ -39,14 +39,14 @@ _GRANTED_EPOCH = 1
 
 @dataclass(frozen=True, slots=True)
 class LeaseChange:
-    """A new object to be stored, None if there is none; ``answer``: the answer to the beat once it is stored."""
+    """``lease``: the object to be stored, None for no change; ``answer``: the answer to the beat once it is stored."""
 
     answer: LockAnswer
     lease: dict[str, Any] | None = None
 
 
 def group_label(group: str) -> str:
-    """Return the label value of a group, whose name may contain characters that labels cannot."""
+    """Return the label value for a group; the group's name itself may contain characters that labels cannot."""
     return hashlib.sha256(group.encode()).hexdigest()[:_HASH_CHARACTERS]
 
 
@@ -59,7 +59,7 @@ def lease_name(group: str, instance_id: str) -> str:
 def lease_change(
     lease: Mapping[str, Any] | None, group: str, beat: LockBeat, now: str, *, expired: bool = False
 ) -> LeaseChange:
-    """Return the change that ``beat`` makes to the current ``lease`` (None if there is none), and its answer.
+    """Return the change that ``beat`` makes to the current ``lease`` (None if there is none), and the beat's answer.
 
     ``now``: the time in Kubernetes' format. ``expired``: the lease did not change for `LEASE_SECONDS`.
     """
@@ -77,7 +77,7 @@ def lease_change(
 
 
 def lock_holder(lease: Mapping[str, Any]) -> LockHolder | None:
-    """Read a lock from an object; None if it belongs to another program, or is damaged."""
+    """Return the lock that an object describes; None if the object is damaged or belongs to another program."""
     notes = lease.get("metadata", {}).get("annotations") or {}
     instance_id, member_id = notes.get(_INSTANCE), notes.get(_MEMBER)
     if not (isinstance(instance_id, str) and isinstance(member_id, str)):

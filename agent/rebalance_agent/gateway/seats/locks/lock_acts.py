@@ -1,4 +1,4 @@
-"""Requests for locks, their answers, and changes of locks, as values that callers send and pass on."""
+"""Requests for locks, their answers, and changes of locks, as values."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ RELEASE = -2
 
 
 class LockLoss(StrEnum):
-    """The reason why this gateway does not have a lock. A closed set, for a counter's label."""
+    """The reason why this gateway does not have a lock: a fixed set, for a counter's label."""
 
     TAKEN = "taken"
     """Another gateway has the lock, or this gateway had it before its restart."""
     LOST = "lost"
-    """The coordinator no longer has the member, or has it with another epoch."""
+    """The coordinator no longer knows the member, or knows it with another epoch."""
     NOT_CONFIRMED = "not_confirmed"
     """A claim was not answered in time, or the last confirmation is too old."""
     FULL = "full"
@@ -40,19 +40,19 @@ class LockLoss(StrEnum):
     FORBIDDEN = "forbidden"
     """The client whose connection was used lacks Read permission on the helper group."""
     REFUSED = "refused"
-    """Another error."""
+    """The coordinator answered with another error."""
 
 
 UNUSABLE = (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN)
-"""Losses that concern all locks of a group, until the cluster or its permissions change."""
+"""Losses that apply to all locks of a group, until the cluster or its permissions change."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockBeat:
-    """A ConsumerGroupHeartbeat to be sent now or not at all; requests of one group are sent in order.
+    """A ConsumerGroupHeartbeat to be sent now or not at all; the requests for one group are sent in order.
 
     ``epoch``: `CLAIM`, `RELEASE`, or the member's epoch. ``sent_at``: seconds of the caller's clock. ``note``: text
-    that other gateways read with the lock, also after its release; None leaves it unchanged.
+    that other gateways read with the lock, even after its release; None leaves the text unchanged.
     """
 
     instance_id: str
@@ -73,9 +73,9 @@ class LockAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LockChange:
-    """A lock was granted or confirmed (``loss`` is None), or is not this gateway's.
+    """A lock was granted or confirmed (``loss`` is None), or this gateway does not have it.
 
-    ``error``: Kafka's error code that caused a loss, 0 if there is none. For `GroupSeats.lock_answered`.
+    ``error``: Kafka's error code that caused a loss; 0 if there is none. It is passed to `GroupSeats.lock_answered`.
     """
 
     instance_id: str
@@ -90,7 +90,7 @@ class LockChange:
 
 @dataclass(frozen=True, slots=True)
 class MemberCheck:
-    """A seat whose lock was granted: ask the coordinator whether the seat still has this member.
+    """For a seat whose lock was granted: ask the coordinator whether the seat still has this member.
 
     Another gateway may have taken the seat and released the lock since the last description.
     """
@@ -101,7 +101,7 @@ class MemberCheck:
 
 @dataclass(frozen=True, slots=True)
 class SavedLock:
-    """A granted lock, for the next run of the same gateway: instance id, member id, member epoch."""
+    """A granted lock, saved for the next run of the same gateway: instance id, member id, member epoch."""
 
     instance_id: str
     member_id: str

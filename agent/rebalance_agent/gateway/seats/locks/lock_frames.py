@@ -1,4 +1,4 @@
-"""The frames of locks: ConsumerGroupHeartbeat and ConsumerGroupDescribe of the helper group."""
+"""Encodes and decodes the frames for locks: ConsumerGroupHeartbeat and ConsumerGroupDescribe of the helper group."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ VERSION = HEARTBEAT_VERSIONS[-1]
 _JOINS = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": []}
 """Required fields of a member that joins; the coordinator never waits for a member without partitions."""
 NOTE_CHARACTERS_MAX = 1_000
-"""Longest note; longer ones are ignored, since a description contains the notes of all locks."""
+"""Longest note (characters); longer notes are ignored, since a description contains the notes of all locks."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A lock that the coordinator knows. ``released``: the next claim gets it, although the session continues.
+    """A lock that the coordinator knows. ``released``: the next claim gets the lock, although the session continues.
 
-    ``note``: its holder's note (`LockBeat`), None if there is none.
+    ``note``: the note of the lock's holder (`LockBeat`); None if there is none.
     """
 
     instance_id: str
@@ -43,7 +43,7 @@ class LockHolder:
 def helper_group(group: str) -> str:
     """Return the id of the helper group with the locks of the seats of ``group``.
 
-    It has the same coordinator as ``group``, so that it can be reached on clients' connections.
+    The helper group has the same coordinator as ``group``, so that it can be reached on clients' connections.
     """
     return with_the_coordinator_of(group, f"{SEAT_LOCKS_PREFIX}{group}.")
 
@@ -69,7 +69,7 @@ def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: 
 
 
 def read_heartbeat_answer(frame: bytes) -> LockAnswer:
-    """Read the response to `heartbeat_frame`, a frame without its length.
+    """Decode the response to `heartbeat_frame`, a frame without its length.
 
     Raises:
         DecodeError: the bytes are not such a response.

@@ -1,7 +1,7 @@
-"""Notes in locks, with which gateways inform each other of free seats, and of newcomers that wait for one.
+"""Encodes and decodes notes in locks: gateways announce free seats, and newcomers that wait for a seat, to each other.
 
-The text is the note of a lock (`LockBeat`). It is needed since DescribeGroups does not show which other assignors a
-seat's member offered, its timeouts, or whether it leads.
+The text is the note of a lock (`LockBeat`). Notes are needed because DescribeGroups does not show which other assignors
+a seat's member offered, the member's timeouts, or whether the member leads.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from rebalance_agent.gateway.seats.seat import Seat
 __all__ = ["WAITING_PREFIX", "offer_note", "offered_member", "offered_seats", "waiting_elsewhere", "waiting_note"]
 
 WAITING_PREFIX = "rebalance-agent-waiting-"
-"""Prefix of the instance id of a lock without a seat: its note lists the newcomers that wait at its gateway."""
+"""Prefix of the instance id of a lock without a seat; the lock's note lists the newcomers that wait at its gateway."""
 
 WAITING_MAX = 1_000
-"""Maximum newcomers in one entry: as many as a gateway holds."""
+"""Maximum newcomers in one entry: as many as a gateway may hold."""
 
 _OFFER = re.compile(r"1 (?P<fingerprint>[0-9a-f]{32}) (?P<leads>[01]) (?P<member_id>.+)", re.DOTALL)
 _WAITING = re.compile(r"([0-9a-f]{32}):([0-9]{1,3}):([0-9]{1,4})")
 
 
 def offer_note(seat: Seat) -> str | None:
-    """Return the note of a vacant seat's lock; None if no newcomer could be compared with its last member."""
+    """Return the note for a vacant seat's lock; None if no newcomer could be compared with the seat's last member."""
     if seat.profile is None or not seat.member_id:
         return None
     note = f"1 {seat.profile.fingerprint} {seat.leads:d} {seat.member_id}"
@@ -34,16 +34,16 @@ def offer_note(seat: Seat) -> str | None:
 
 
 def offered_member(note: str) -> str:
-    """Return the member id in a note made by `offer_note`; empty for another note."""
+    """Return the member id in a note from `offer_note`; empty for any other note."""
     match = _OFFER.fullmatch(note)
     return "" if match is None else match["member_id"]
 
 
 def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> dict[str, tuple[FreeSeat, str]]:
-    """Return the seats that other gateways offer, and the notes of their locks, by instance id.
+    """Return the seats that other gateways offer, and the notes of these seats' locks, by instance id.
 
-    ``members``: instance id -> member id, of the group's static members. An offer ends when the seat has another member
-    or none, although the lock is described until its session ends.
+    ``members``: instance id -> member id, for the group's static members. An offer ends when the seat has another
+    member or no member, although the lock is described until its session ends.
     """
     offered = {}
     for lock in locks:
@@ -55,7 +55,7 @@ def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> di
 
 
 def waiting_note(waiting: Mapping[WaitingElsewhere, int]) -> str:
-    """Return the note with the number of waiting newcomers by kind; the most frequent kinds if not all fit."""
+    """Return the note with the number of waiting newcomers by kind; if not all kinds fit, only the most frequent."""
     entries, length = [], 1
     for one, number in sorted(waiting.items(), key=lambda item: (-item[1], item[0].fingerprint, item[0].version)):
         entry = f"{one.fingerprint}:{one.version}:{min(number, WAITING_MAX)}"

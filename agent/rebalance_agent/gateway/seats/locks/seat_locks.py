@@ -1,9 +1,9 @@
 """Claims and releases the locks of one group's seats for `GroupSeats`.
 
-A lock is only needed for a seat that changes from one gateway to another. A vacant seat is *offered*: its lock is
-claimed and released at once, and then described with its note. A newcomer's gateway claims it, checks whether the seat
-still has the member of the note, takes the seat, and releases the lock. The lock of a seat that was never offered needs
-no claim, since no other gateway may take this seat.
+A lock is only needed for a seat that passes from one gateway to another. A vacant seat is *offered*: its lock is
+claimed and released at once, and from then on appears in descriptions with its note. A newcomer's gateway claims the
+lock, checks whether the seat still has the member in the note, takes the seat, and releases the lock. A seat that was
+never offered needs no claim, since no other gateway may take this seat.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 __all__ = ["REFUSED_SECONDS", "SeatLocks"]
 
 REFUSED_SECONDS = 60.0
-"""Seconds without claims after the cluster refused locks; permissions may be granted by then."""
+"""Seconds without claims after the cluster refused locks: permissions may be granted in the meantime."""
 
 OFFER_SECONDS = SESSION_SECONDS / 3
-"""Seconds after which a seat is offered again: a released lock is described until its session ends."""
+"""Seconds after which a seat is offered again: a released lock appears in descriptions until its session ends."""
 
 AGAIN_SECONDS = 1.0
 """Seconds after which an offer, or the note about waiting newcomers, is tried again."""
@@ -49,7 +49,7 @@ AGAIN_SECONDS = 1.0
 
 @dataclass(slots=True)
 class _Offer:
-    """A vacant seat of this gateway. ``sent``: others may know of it. ``again_at``: when to offer it again."""
+    """A vacant seat of this gateway. ``sent``: others may know the offer. ``again_at``: when to repeat the offer."""
 
     note: str
     again_at: float
@@ -58,9 +58,9 @@ class _Offer:
 
 @dataclass(slots=True)
 class _Asked:
-    """A seat that a newcomer requests; ``member_id``: its last member, by the note.
+    """A seat that a newcomer requests; ``member_id``: the seat's last member according to the note.
 
-    ``checked``: it still has this member.
+    ``checked``: the coordinator has confirmed that the seat still has this member.
     """
 
     member_id: str
@@ -69,11 +69,11 @@ class _Asked:
 
 
 class SeatLocks:
-    """The locks of one group, and the notes of this gateway for others. Times as in `GroupLocks`.
+    """The locks of one group, and this gateway's notes for other gateways. For times, see `GroupLocks`.
 
     Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` for locks that a newcomer of this gateway requested,
-    or with the reason why the cluster has no locks. ``on`` is False if this gateway has no locks: then it offers
-    nothing and requests no locks.
+    or with the reason why the cluster has no locks. If ``on`` is False, this gateway offers no seats and requests no
+    locks.
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str], token: str, *, on: bool) -> None:
@@ -109,7 +109,7 @@ class SeatLocks:
         return self._sorted(self._locks.claim(instance_id, now, note), now)
 
     def release(self, instance_id: str, now: float, note: str | None) -> list[LockAct]:
-        """Release a seat's lock: no newcomer takes the seat, or its consumer has left; ``note``: the vacant seat's."""
+        """Release a seat's lock: no newcomer takes it, or its consumer has left; ``note``: the vacant seat's note."""
         self._asked.pop(instance_id, None)
         if note is None:
             self._offers.pop(instance_id, None)
@@ -118,12 +118,12 @@ class SeatLocks:
         return self._offered(instance_id, offer, now)
 
     def taken(self, instance_id: str, now: float) -> list[LockAct]:
-        """End the offer of a seat that a newcomer of this gateway took: its member id has changed."""
+        """End the offer of a seat that a newcomer of this gateway took, since the seat's member id has changed."""
         self._elsewhere.pop(instance_id, None)
         return self.release(instance_id, now, None)
 
     def waits(self, waiting: Mapping[WaitingElsewhere, int], now: float) -> list[LockAct]:
-        """Record how many newcomers of each kind wait here; call it whenever that may have changed."""
+        """Record how many newcomers of each kind wait at this gateway; call this whenever that may have changed."""
         note = waiting_note(waiting) if waiting else None
         before, self._waiting_note = self._waiting_note, note
         if note is None:
@@ -142,7 +142,7 @@ class SeatLocks:
         return self._sorted(self._locks.answered(beat, answer, now), now)
 
     def checked(self, instance_id: str, error: int | None, now: float) -> list[LockAct]:
-        """Process the answer to a `MemberCheck`; ``error`` None: it was not answered."""
+        """Process the answer to a `MemberCheck`; ``error``: None if there was no answer."""
         asked = self._asked.get(instance_id)
         if asked is None or not asked.asks:
             return []
@@ -157,7 +157,7 @@ class SeatLocks:
     def described(
         self, locks: Collection[LockHolder], members: Mapping[str, str]
     ) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
-        """Return other gateways' offered seats and waiting newcomers; ``members``: as in `offered_seats`."""
+        """Return other gateways' offered seats and waiting newcomers; ``members``: see `offered_seats`."""
         known = offered_seats(locks, members)
         offered = {name: one for name, one in known.items() if name not in self._offers}
         self._elsewhere = {name: note for name, (_, note) in offered.items()}
@@ -173,7 +173,7 @@ class SeatLocks:
         return acts
 
     def next_due(self) -> float | None:
-        """Return when to call `due` next; None: not before another input."""
+        """Return when to call `due` next; None if no call is needed before another input."""
         offers = (offer for name, offer in self._offers.items() if name not in self._asked)
         times = [max(offer.again_at, self._usable_at) for offer in offers]
         if self._waiting_note is not None and self._waiting not in self._locks:
@@ -195,14 +195,14 @@ class SeatLocks:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _offered(self, name: str, offer: _Offer, now: float) -> list[LockAct]:
-        """Offer a vacant seat: a claim now, and its release when it is granted."""
+        """Offer a vacant seat: claim its lock now, and release the lock once it is granted."""
         offer.again_at = now + AGAIN_SECONDS
         if not self.usable(now):
             return []
         return self._sorted(self._locks.claim(name, now, offer.note), now)
 
     def _sorted(self, acts: Iterable[LockAct], now: float) -> list[LockAct]:
-        """Return the requests to send, and the changes that newcomers wait for; changes of offers are handled here."""
+        """Return the requests to send, and the changes for which newcomers wait; handle the changes of offers here."""
         return [each for act in acts for each in (self._changed(act, now) if isinstance(act, LockChange) else [act])]
 
     def _changed(self, change: LockChange, now: float) -> list[LockAct]:

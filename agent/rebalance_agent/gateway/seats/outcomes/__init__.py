@@ -1,7 +1,7 @@
-"""The outcomes of acts about seats: whether they had the intended effect, and what they spared. Pure.
+"""Determines whether acts on seats had the intended effect, and what the acts spared. Pure.
 
-- ``handover_checks``: whether the group rebalanced because of a handover.
-- ``joint_admissions``: whether newcomers that were admitted together caused one rebalance.
-- ``act_trust``: the number of consecutive wrong acts.
-- ``spared_stalls``: how much earlier the partitions of killed consumers became free.
+- ``handover_checks``: checks whether the group rebalanced because of a handover.
+- ``joint_admissions``: checks whether newcomers that were admitted together caused only one rebalance.
+- ``act_trust``: counts consecutive wrong acts.
+- ``spared_stalls``: computes how much earlier the partitions of killed consumers became free.
 """

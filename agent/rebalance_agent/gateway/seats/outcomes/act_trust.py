@@ -10,8 +10,8 @@ from rebalance_agent.model.reported.seat_event import Act
 __all__ = ["WRONG_MAX", "ActCheck", "ActTrust"]
 
 WRONG_MAX = 3
-"""Number of consecutive wrong acts of one kind after which a group gets no more seats. One or two may be rebalances
-that another member caused at the same time."""
+"""Number of consecutive wrong acts of one kind after which a group gets no more seats. One or two may count as wrong
+because another member caused a rebalance at the same time."""
 
 
 class ActCheck(StrEnum):
@@ -32,7 +32,7 @@ class ActTrust:
         self.trusted = True
 
     def note(self, act: Act, check: ActCheck) -> None:
-        """Record a result; `trusted` stays False after `WRONG_MAX` consecutive wrong ones (ignoring unknown)."""
+        """Record a result. After `WRONG_MAX` consecutive wrong results (ignoring unknown), `trusted` stays False."""
         if check is ActCheck.UNKNOWN:
             return
         self._wrong[act] = self._wrong[act] + 1 if check is ActCheck.WRONG else 0

@@ -1,8 +1,8 @@
-"""Checks whether handovers had the intended effect: that the group does not rebalance because of them.
+"""Checks whether handovers had the intended effect: that they caused no rebalance of the group.
 
-This is known some seconds later, once the coordinator accepts a heartbeat of the new member in the generation of its
-predecessor. Until then a client may rejoin by itself, for example a leader whose metadata differ from those
-of the leader before.
+The result is known some seconds later, once the coordinator accepts a heartbeat of the new member in its predecessor's
+generation. Until then a client may rejoin by itself, for example a leader whose metadata differ from the metadata of
+its predecessor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEARTBEAT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A handover that began ``at`` a time; ``generation``: the group's generation or epoch, which must not change."""
+    """A handover that began at the time ``at``; ``generation``: the group's generation or epoch, to stay the same."""
 
     at: float
     generation: int
@@ -34,7 +34,7 @@ class _Begun:
 class HandoverChecks:
     """The unchecked handovers of one group at one gateway, at most one for each member.
 
-    Methods return the results that became known. Times are in seconds of the caller's clock.
+    Methods return the results that have become known. Times are in seconds of the caller's clock.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class HandoverChecks:
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
         """Process a handover in a stable group: ``member_id`` has the seat in ``generation``.
 
-        ``before``: its predecessor's generation, -1 if unknown (behind another gateway). In a group of KIP-848 both are
+        ``before``: its predecessor's generation; -1 if unknown (behind another gateway). In a KIP-848 group, both are
         group epochs, which members reach one after the other.
         """
         if -1 < before < generation:
@@ -55,8 +55,9 @@ class HandoverChecks:
     def answered(self, member_id: str, error: int, now: float, epoch: int | None = None) -> list[ActCheck]:
         """Process the answer to a SyncGroup or heartbeat of a member; ``error``: the coordinator's error code.
 
-        ``epoch``: the member epoch from then on (KIP-848); if it is later than the group epoch before, there was a
-        rebalance. Any client may name any member, so only errors about the member count, not those about the request.
+        ``epoch``: the member epoch after the answer (KIP-848). If it is later than the group epoch before the handover,
+        there was a rebalance. Any client may name any member, so only errors about the member count, not errors about
+        the request.
         """
         begun = self._begun.get(member_id)
         if begun is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, FENCED_MEMBER_EPOCH, *FENCED):
@@ -77,9 +78,9 @@ class HandoverChecks:
         return [] if self._begun.pop(member_id, None) is None else [ActCheck.UNKNOWN]
 
     def overdue(self, now: float) -> list[str]:
-        """Return members whose handover is still unknown ``now``, as if they had `left`; call it at `next_due`."""
+        """Return the members whose handover is still undecided ``now``; treat them as `left`. Call it at `next_due`."""
         return [member_id for member_id, begun in self._begun.items() if begun.at + HEARTBEAT_SECONDS <= now]
 
     def next_due(self) -> float | None:
-        """Return when to call `overdue` next; None if nothing is to be checked."""
+        """Return when to call `overdue` next; None if no handover is to be checked."""
         return min((begun.at + HEARTBEAT_SECONDS for begun in self._begun.values()), default=None)

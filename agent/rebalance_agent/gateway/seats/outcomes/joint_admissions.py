@@ -1,9 +1,9 @@
-"""Checks whether jointly admitted newcomers caused only one rebalance, and computes what their wait spared.
+"""Checks whether jointly admitted newcomers caused only one rebalance, and counts the rebalances that this spared.
 
-In a classic group this is one generation: the coordinator answers all JoinGroups of a rebalance with the same one. The
-second generation, in which members of a cooperative group revoke partitions, has no newcomers. In a group of KIP-848
-each newcomer adds a group epoch, even if all join at once; other members learn only of the last one, at their next
-heartbeat.
+In a classic group, one rebalance means one generation: the coordinator answers all JoinGroups of a rebalance with the
+same generation. The second generation, in which members of a cooperative group revoke partitions, has no newcomers. In
+a KIP-848 group each newcomer adds a group epoch, even if all join at once. Other members learn only of the last epoch,
+at their next heartbeat.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["AdmissionResult", "JointAdmissions"]
 
 CLOSED_SECONDS = 5.0
-"""Seconds after the first newcomer's join by which the JoinGroups of all others of the same multiple have been sent:
-the wait for a lock takes some seconds at most."""
+"""Seconds after the first newcomer joined by which the JoinGroups of all other newcomers with the same multiple have
+been sent: the wait for a lock takes a few seconds at most."""
 
 REJOIN_SECONDS = 3.0
-"""Shortest time between two newcomers that would have caused two rebalances: by default, members notice the first one
-at a heartbeat every 3 s."""
+"""Shortest time (seconds) between two newcomers that would have caused two rebalances: members notice the first
+rebalance at a heartbeat, by default every 3 s."""
 
 
 @dataclass(slots=True)
 class _Newcomer:
-    """``alone_at``: when it would have joined without admission. ``generation`` is None until the answer."""
+    """A newcomer. ``alone_at``: when it would have joined without admission. ``generation``: None until the answer."""
 
     alone_at: float
     sent_at: float
@@ -49,9 +49,9 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResult:
-    """The result for all newcomers of one gateway that joined at the same multiple.
+    """The result for all newcomers at one gateway that joined at the same multiple.
 
-    ``spared``: member id -> 1 if joining with others spared its rebalance, else 0.
+    ``spared``: member id -> 1 if joining with others spared the member's own rebalance, else 0.
     """
 
     check: ActCheck
@@ -75,30 +75,30 @@ class JointAdmissions:
         batch.newcomers[join] = _Newcomer(admission.alone_at, now)
 
     def together(self, multiple: int) -> int:
-        """Return the number of newcomers at a multiple; at most one rebalance fewer than this is spared."""
+        """Return the number of newcomers at a multiple; the spared rebalances are at most this number minus one."""
         batch = self._batches.get(multiple)
         return 0 if batch is None else len(batch.newcomers)
 
     def joined(self, join: int, member_id: str, generation: int, now: float) -> None:
-        """Process the answer to a newcomer's JoinGroup: it is a member since this ``generation`` (or group epoch)."""
+        """Process the answer to a newcomer's JoinGroup: it is a member from this ``generation`` (or group epoch) on."""
         for batch in self._batches.values():
             if join in batch.newcomers:
                 one = batch.newcomers[join]
                 one.member_id, one.generation, one.answered_at = member_id, generation, now
 
     def withdrawn(self, join: int) -> None:
-        """Forget a newcomer that did not become a member by this JoinGroup."""
+        """Forget a newcomer whose JoinGroup did not make it a member."""
         for batch in self._batches.values():
             batch.newcomers.pop(join, None)
 
     def known(self, now: float) -> list[AdmissionResult]:
-        """Return the results that are known by ``now``; call it at `next_due`."""
+        """Return the results that are known by ``now``; call this at `next_due`."""
         ended = [name for name, one in self._batches.items() if one.answered and now >= one.begun_at + CLOSED_SECONDS]
         batches = [self._batches.pop(name) for name in ended]
         return [self._result([*batch.newcomers.values()]) for batch in batches if batch.newcomers]
 
     def next_due(self) -> float | None:
-        """Return when to call `known` next; None: not before another input."""
+        """Return when to call `known` next; None if no call is needed before another input."""
         times = [batch.begun_at + CLOSED_SECONDS for batch in self._batches.values() if batch.answered]
         return min(times, default=None)
 

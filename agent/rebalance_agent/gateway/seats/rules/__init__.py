@@ -1,7 +1,9 @@
-"""The rules of seats, as stateless functions: which consumers may have a seat or take one over, and waiting times.
+"""The rules for seats, as stateless functions.
 
-- ``eligibility``: which consumers may have which seat; ``join_profile``: whether two consumers are equal.
-- ``leave_rules``: whether the seat of a consumer that leaves is kept; ``wait_times``: how long newcomers wait.
-- ``seat_answers``: the errors that a client gets; ``act_reasons``: the reasons why an act is not done.
+- ``eligibility``: decides which consumers may have which seat; ``join_profile``: compares consumers.
+- ``leave_rules``: decides whether the seat of a consumer that leaves is kept; ``wait_times``: computes how long
+  newcomers wait and seats are kept.
+- ``seat_answers``: decides which errors a client gets; ``act_reasons``: the reasons why JoinGroups are forwarded
+  unchanged and seats are given up.
 - ``seat_settings``: the mode and all limits; ``short_hash``: hashes that are stored instead of long names.
 """

@@ -8,7 +8,7 @@ __all__ = ["GiveUpReason", "PlainReason"]
 
 
 class PlainReason(StrEnum):
-    """The reason why a JoinGroup is forwarded unchanged although the consumer may have a seat.
+    """The reason why a JoinGroup is forwarded unchanged although its consumer may have a seat.
 
     For a counter's label.
     """
@@ -16,12 +16,12 @@ class PlainReason(StrEnum):
     OFF = "off"
     """Seats are off, or the gateway switched them off."""
     HELD_LONG_ENOUGH = "held_long_enough"
-    """Its client waits no longer, or the configured hold has ended."""
+    """The client will not wait any longer, or the configured hold has ended."""
     IMPATIENT = "impatient"
-    """A client with its name closed its connection while its JoinGroup was held: it may wait for less time than
+    """A client with the same id closed its connection while its JoinGroup was held: it may wait for less time than
     most."""
     NO_LOCK = "no_lock"
-    """The lock did not answer, or was not confirmed recently: another gateway may have the seat."""
+    """The lock request had no answer, or the lock was not confirmed recently: another gateway may have the seat."""
     FULL = "full"
     """The maximum number of held JoinGroups, seats or groups is reached."""
     COORDINATOR = "coordinator"
@@ -29,7 +29,7 @@ class PlainReason(StrEnum):
 
 
 class GiveUpReason(StrEnum):
-    """The reason why a seat is not kept, so that the member leaves as without a gateway. For a counter's label."""
+    """The reason why a seat is not kept and the member leaves as it would without a gateway. For a counter's label."""
 
     REBALANCE = "rebalance"
     """The group rebalances, and would wait for the vacant member."""
@@ -38,10 +38,10 @@ class GiveUpReason(StrEnum):
     DIFFERENT_SUCCESSOR = "different_successor"
     """The newcomer has another subscription."""
     GROUP_TYPE = "group_type"
-    """The coordinator does not describe the group as one that uses its members' protocol."""
+    """The coordinator's description does not show that the group uses the protocol of its members."""
     NOT_ENDING = "not_ending"
     """The consumer left but its process continues: it exceeded its poll limit or called unsubscribe()."""
     CRASHED = "crashed"
-    """The process is gone and did not come back within the crash window."""
+    """The process closed its connections and did not reconnect within the crash window."""
     REFUSED = "refused"
-    """The coordinator refused a heartbeat for the vacant member."""
+    """The coordinator refused a heartbeat for the vacant seat's member."""

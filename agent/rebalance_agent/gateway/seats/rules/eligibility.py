@@ -1,4 +1,4 @@
-"""Decides which consumers may have a seat, and which may take over a given one.
+"""Decides which consumers may have a seat, and which consumers may take over a given seat.
 
 Each refusal is a value that appears in events, in a counter's label and in ``gateway --explain``.
 """
@@ -27,42 +27,42 @@ _STREAMS = "stream"
 
 
 class SeatRefusal(StrEnum):
-    """The reason why a consumer gets no seat, or not this one. A closed set, for a counter's label."""
+    """The reason why a consumer gets no seat, or not this seat: a fixed set, for a counter's label."""
 
     VERSION = "version"
-    """Its JoinGroup is older than v5, which has no instance id."""
+    """Its JoinGroup is older than v5, and therefore cannot contain an instance id."""
     OWN_INSTANCE_ID = "own_instance_id"
     """It is configured as a static member: its successor finds its place without a gateway."""
     MEMBER_ID = "member_id"
-    """It joins with a member id: an instance id with an unknown one is an error, and a known member cannot get one."""
+    """It joins with a member id: an unknown member id with an instance id is an error; known members cannot get one."""
     PROTOCOL_TYPE = "protocol_type"
-    """It is not a consumer, but Connect, a schema registry, ..."""
+    """It is not a consumer, but a Connect worker, a schema registry or the like."""
     STREAMS = "streams"
     """It is Kafka Streams with the classic protocol: its tasks have state, and its members know each other by name."""
     UNREADABLE = "unreadable"
     """Its subscription cannot be read, so it cannot be compared with other consumers."""
     UNFENCED_COMMITS = "unfenced_commits"
-    """It commits by TxnOffsetCommit below v3, which names no member: the coordinator cannot refuse a former owner."""
+    """It commits with TxnOffsetCommit below v3, without a member id: the coordinator cannot refuse a former owner."""
     GROUP_TYPE = "group_type"
     """The group has members of both protocols, or is migrating from one to the other."""
     NOT_COMPARABLE = "not_comparable"
     """The subscription of the seat's last member is unknown."""
     LEADER = "leader"
-    """The seat's last member leads, and the successor's JoinGroup is below v9: it would not notice new partitions."""
+    """The last member leads, but the successor's JoinGroup is below v9: the successor would not notice new
+    partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """A consumer that sends a JoinGroup, or a member's first heartbeat (KIP-848), and its known properties.
+    """A consumer that sends a JoinGroup or a first heartbeat (KIP-848), and the consumer's known properties.
 
     ``join``: identifies the request within the gateway; ``version``: the request's version. ``patience_seconds``: how
     long its client waits for the response to a JoinGroup, minus a margin for the network. ``process``: the process
     behind its connection, None if the connection does not identify a process. ``former``: processes of this client that
-    recently closed all their connections, so that it is their successor. ``unfenced_commits``: it sent a
-    TxnOffsetCommit below v3. ``was_member``: it was a member of the group before, on the same connection or in the same
-    process, so no predecessor will leave for it. ``profile``: None if its subscription cannot be read. ``client_id``:
-    the client's own name. ``group_type``: the protocol of its request. ``member_id``: empty if no gateway knows the
-    consumer by its member id.
+    recently closed all their connections: the newcomer succeeds them. ``unfenced_commits``: it sent a TxnOffsetCommit
+    below v3. ``was_member``: it was a member of the group before, on the same connection or in the same process, so no
+    predecessor will leave. ``profile``: None if its subscription cannot be read. ``client_id``: the client's own name.
+    ``group_type``: the protocol of the request. ``member_id``: empty if no gateway knows the consumer by its member id.
     """
 
     join: int
@@ -82,7 +82,7 @@ class Newcomer:
 
 @dataclass(frozen=True, slots=True)
 class LastMember:
-    """The last member of a seat: its profile (None if unknown), and whether it leads the group."""
+    """The last member of a seat: the member's profile (None if unknown), and whether the member leads the group."""
 
     profile: JoinProfile | None
     leads: bool
@@ -110,9 +110,10 @@ def seat_refusal(newcomer: Newcomer, *, mixed_group: bool) -> SeatRefusal | None
 def handover_refusal(
     last: LastMember, newcomer: Newcomer, *, watches_topics: bool
 ) -> SeatRefusal | ProfileDifference | None:
-    """Return the reason why a newcomer, which may have a seat, does not get that of ``last``; None if it may.
+    """Return why a newcomer that may have a seat cannot get the seat of ``last``; None if it can.
 
-    ``watches_topics``: the gateway makes a returned leader below v9 rejoin when the group's topics change.
+    ``watches_topics``: the gateway makes a returned leader with a JoinGroup below v9 rejoin when the group's topics
+    change.
     """
     if last.profile is None or newcomer.profile is None:
         return SeatRefusal.NOT_COMPARABLE

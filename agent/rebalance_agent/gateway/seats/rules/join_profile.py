@@ -1,8 +1,8 @@
 """Compares consumers by their JoinGroups: an equal newcomer may take over the assignment of another consumer.
 
-A static member that returns to a stable group keeps its assignment, independent of the contents of its JoinGroup
-(KIP-345): a successor with a different subscription, rack or weight would not get what it requests. So a successor must
-be equal, except for the partitions that its predecessor owned.
+A static member that returns to a stable group keeps its assignment, whatever its JoinGroup contains (KIP-345): a
+successor with a different subscription, rack or weight would not get what it requests. Therefore a successor must be
+equal to its predecessor, except for the owned partitions.
 
 A profile is always small: it contains only short hashes of topics, rack and user data.
 """
@@ -32,31 +32,31 @@ __all__ = [
 ]
 
 ASSIGNORS_MAX = 16
-"""Maximum assignors of a comparable consumer: usual consumers offer one or two, and ours are added before these."""
+"""Maximum assignors of a comparable consumer: usual consumers offer one or two; our strategy is added before them."""
 
 NAME_MAX = 100
 """Maximum characters of a comparable consumer's assignor names and protocol type."""
 
 
 class ProfileDifference(StrEnum):
-    """The first property in which two consumers differ. A closed set, for a counter's label."""
+    """The first property in which two consumers differ: a fixed set, for a counter's label."""
 
     PROTOCOL_TYPE = "protocol_type"
     ASSIGNORS = "assignors"
-    """Different assignors, or a different order of them, by which the group votes."""
+    """Different assignors, or a different order of assignors, which determines the member's vote."""
     TOPICS = "topics"
     RACK = "rack"
     USER_DATA = "user_data"
     """The member's settings of the assignor, for example its weight."""
     TIMEOUTS = "timeouts"
     """A different session timeout or rebalance timeout. The coordinator continues with the predecessor's session
-    timeout (measured on 4.3.0: a member that returned with 7 s was removed after its predecessor's 20 s, and the
-    reverse)."""
+    timeout (measured on 4.3.0: a member that returned with 7 s was removed after its predecessor's 20 s, and vice
+    versa)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedAssignor:
-    """One assignor that a member offers: its name, and short hashes of the rest.
+    """One assignor that a member offers: the assignor's name, and short hashes of the rest.
 
     ``user_data``: a hash of the member's settings for the assignor, without owned partitions.
     """
@@ -90,8 +90,8 @@ def read_profile(
 
     Return None if a subscription cannot be read, or if there are too many assignors or too long names.
 
-    ``protocols``: names and subscriptions, including those that the gateway puts first, since a rule's settings count,
-    too.
+    ``protocols``: names and subscriptions of the assignors, including those that the gateway puts first, since a rule's
+    settings count, too.
     """
     names = [protocol_type, *(name for name, _ in protocols)]
     if len(protocols) > ASSIGNORS_MAX or any(len(name) > NAME_MAX for name in names):
@@ -140,7 +140,7 @@ def _offer(name: str, subscription: ConsumerSubscription) -> OfferedAssignor:
 
 
 def _without_ownership(name: str, user_data: bytes | None) -> str:
-    """Return user data without owned partitions and generation; unchanged if the format is unknown."""
+    """Return user data without owned partitions and generation, as text; all user data if the format is unknown."""
     strategy = STRATEGIES.get(name)
     if not user_data or (strategy is not None and strategy.only_owned):
         return ""

@@ -9,10 +9,10 @@ from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 __all__ = ["LeaveForecast", "leave_refusal"]
 
 NOT_ENDING_REASONS = ("poll timeout", "unsubscribe")
-"""Texts in the reasons (KIP-800) of consumers that leave the group while their process continues."""
+"""Texts in the reasons (KIP-800) that consumers give if they leave the group while their process continues."""
 
 REBALANCES_SPARED = 2
-"""The rebalances of a restart without seats: one when the consumer leaves, one when it joins."""
+"""The number of rebalances of a restart without seats: one when the consumer leaves, one when it joins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class LeaveForecast:
     """The expected cost of a restart of this consumer, in partition-seconds of stall.
 
     ``kept``: the cost if its seat is kept until the restart is complete; ``rebalance``: the cost of one rebalance of
-    the group. If one is None (unknown), the seat is kept only for a newcomer that already waits.
+    the group. If either is None (unknown), the seat is kept only for a newcomer that already waits.
     """
 
     kept: float | None = None

@@ -1,7 +1,7 @@
 """Decides which errors caused by seats are returned to a client.
 
-A client without its own instance id does not know seats or their errors. FENCED_INSTANCE_ID ends a Java consumer;
-UNKNOWN_MEMBER_ID, the equivalent for a dynamic member, makes every client rejoin.
+A client without its own instance id does not know seats or the errors of static members. FENCED_INSTANCE_ID ends a Java
+consumer, but UNKNOWN_MEMBER_ID, the equivalent for a dynamic member, makes every client rejoin.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class JoinAnswer(StrEnum):
 
     SHOW = "show"
     RESEND = "resend"
-    """Drop the response: send the client's own JoinGroup, and return the response to that."""
+    """Drop the response; send the client's own JoinGroup, and return the response to it."""
 
 
 def join_answer(error: int) -> JoinAnswer:
-    """Decide whether the client gets the response with ``error``: only if its own frame would also have got it."""
+    """Decide whether the client gets the response with ``error``: only if its own frame would have got it, too."""
     return JoinAnswer.SHOW if error == NO_ERROR or error in COORDINATOR_MOVED else JoinAnswer.RESEND
 
 

@@ -1,4 +1,4 @@
-"""The mode and the limits of seats."""
+"""The mode of seats, and the limits for seats."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["SeatMode", "SeatSettings"]
 
 
 class SeatMode(StrEnum):
-    """The mode of seats. A closed set, for a counter's label."""
+    """The mode of seats: a fixed set, for a counter's label."""
 
     OFF = "off"
     """Forward every frame unchanged, and decide nothing."""
     OBSERVE = "observe"
     """Decide, but forward every frame unchanged, and count what the acts would have saved and cost."""
     ON = "on"
-    """Decide, and carry the decisions out."""
+    """Decide, and carry out the decisions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +24,15 @@ class SeatSettings:
     """The limits of the seats of one gateway.
 
     A newcomer's JoinGroup is held for up to ``hold_seconds`` until a predecessor leaves, and then until the next
-    multiple of ``admission_seconds`` (0: no such wait), when newcomers of all gateways join together; but never longer
-    than its client waits for the response.
+    multiple of ``admission_seconds`` (0: no such wait), when newcomers of all gateways join together. It is never held
+    for longer than its client waits for the response.
 
     A vacant seat is kept for ``vacant_seconds``, by a heartbeat every ``keeper_seconds``: as soon as the group
-    rebalances, others wait for the vacant member, and the gateway notices this with at most this delay. A seat whose
-    process is gone is free for others ``reconnect_seconds`` after its last connection was closed (a client that only
-    reconnects does so at once), and given up after ``crash_window_seconds``. A process that ends closes its connections
-    within ``leave_close_seconds`` of its LeaveGroup; one that does not will not be replaced.
+    rebalances, other members wait for the vacant seat's member, and the gateway notices the rebalance with at most this
+    delay. If a process is gone, its seat is free for others ``reconnect_seconds`` after the last connection was closed
+    (a client that only reconnects does so at once), and given up after ``crash_window_seconds``. A process that ends
+    closes its connections within ``leave_close_seconds`` of its LeaveGroup; a process that does not will not be
+    replaced.
 
     A LeaveGroup waits at most ``leave_seconds`` for a description of the group: its client is closing, and waits about
     as long for the answer. A seat that is kept only for a newcomer that already waits is kept for ``handover_seconds``.
@@ -44,8 +45,8 @@ class SeatSettings:
     a client with a JoinGroup below v9, which would not notice them itself.
 
     Bounds: ``held_max``: JoinGroups of one group held at a time, since each keeps its frame in memory; ``seats_max``:
-    seats of one group, since each is saved and searched; ``groups_max``: groups. Beyond them frames are forwarded
-    unchanged.
+    seats of one group, since each is saved and searched; ``groups_max``: groups. Beyond these bounds, frames are
+    forwarded unchanged.
     """
 
     hold_seconds: float = 60.0

@@ -25,28 +25,28 @@ __all__ = [
 ]
 
 EPOCH_PATIENCE_SECONDS = 24.0
-"""How long (seconds) a member's first heartbeat (KIP-848) may be held: by default Java waits 30 s for the answer
-(request.timeout.ms), and librdkafka 45 s (measured). The coordinator answers at once."""
+"""Seconds for which a member's first heartbeat (KIP-848) may be held: by default, Java waits 30 s for the answer
+(request.timeout.ms), and librdkafka 45 s (measured). Without a gateway, the coordinator answers at once."""
 
 EPOCH_HEARTBEAT_SECONDS = 5.0
-"""Longest time between two heartbeats of a member of KIP-848, by the brokers' default
+"""Longest time (seconds) between two heartbeats of a KIP-848 member: the brokers' default
 (``group.consumer.heartbeat.interval.ms``)."""
 
 EPOCH_SESSION_SECONDS = 45.0
-"""The session timeout of members of KIP-848, which the broker decides and clients do not know: its default, below which
-no group may set it by default (``group.consumer.min.session.timeout.ms``)."""
+"""The session timeout (seconds) of KIP-848 members. The broker sets it, and clients do not know it. This is the
+default, and by default also the minimum (``group.consumer.min.session.timeout.ms``)."""
 
 EPOCH_KEPT_SECONDS = EPOCH_SESSION_SECONDS - 3.0
-"""Longest time (seconds) for which a KIP-848 seat is kept after its member's last heartbeat; it is given up while the
-member certainly still exists."""
+"""Longest time (seconds) for which a KIP-848 seat is kept after its member's last heartbeat, so that it is given up
+while the member certainly still exists."""
 
 WAITING_SHARE = 0.5
-"""The part of a client's patience for which its JoinGroup is held; the rest is left for the rebalance."""
+"""The part of a client's waiting time for which its JoinGroup is held; the rest is left for the rebalance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The time (monotonic seconds) when a newcomer that found no seat joins with a new one.
+    """The time (monotonic seconds) when a newcomer that found no free seat joins with a new seat.
 
     ``multiple``: the multiple of the admission period at which it joins with other newcomers; 0 if it joins alone.
     ``alone_at``: when it would join without an admission period.
@@ -58,15 +58,15 @@ class Admission:
 
     @property
     def joint(self) -> bool:
-        """Whether it joins at a multiple of the admission period."""
+        """Whether the newcomer joins at a multiple of the admission period."""
         return self.multiple > 0
 
 
 @dataclass(frozen=True, slots=True)
 class JoinWait:
-    """The times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds), when it is sent in any case.
+    """The times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds): the latest time to send it.
 
-    ``unseated_admission`` applies in a group without seats, where there is no predecessor to wait for.
+    ``unseated_admission`` applies in a group without seats, where no predecessor can leave.
     """
 
     admission: Admission
@@ -80,10 +80,10 @@ def held_seconds_max(settings: SeatSettings, patience_seconds: float) -> float:
 
 
 def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch_seconds: float) -> JoinWait:
-    """Return how long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: the longest wait of its client.
+    """Return how long to hold a JoinGroup that arrives ``now``; ``patience_seconds``: the longest wait of its client.
 
-    This is at most `held_seconds_max`. Even without a hold, a newcomer waits for the description of the group and takes
-    a free seat. A new seat's lock is claimed before the deadline, but in a short wait not before half of it has passed.
+    This time is at most `held_seconds_max`. Even without a hold, a newcomer waits for the description of the group and
+    takes a free seat. A new seat's lock is claimed before the deadline, but not before half of a short wait has passed.
     A client that does not wait until the next multiple of the admission period joins after the hold.
     """
     patience = max(0.0, patience_seconds)
@@ -105,7 +105,7 @@ def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch
 
 
 def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> float:
-    """Return until when a seat that becomes vacant ``now`` is kept.
+    """Return the time until which to keep a seat that becomes vacant ``now``.
 
     This is the last multiple of the admission period within the limit, if there is one, so that several seats without a
     successor are given up together.

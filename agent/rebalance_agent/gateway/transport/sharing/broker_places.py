@@ -1,7 +1,7 @@
-"""Limits the connections from one client's address to one broker that the broker has not answered yet.
+"""Limits the connections from one client address to one broker while the broker has not yet answered on them.
 
-A broker's system queues 50 new connections by default (``socket.listen.backlog.size``). While this queue is full, any
-other connection, even without a gateway, is retried only after a second or more.
+A broker's system queues 50 new connections by default (``socket.listen.backlog.size``). While this queue is full, every
+further connection, even one that does not pass a gateway, is retried only after a second or more.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from rebalance_agent.gateway.transport.addresses import Address
 __all__ = ["UNANSWERED_MAX", "UNANSWERED_SECONDS", "BrokerPlace", "BrokerPlaces"]
 
 UNANSWERED_MAX = 16
-"""Maximum unanswered connections from one address to one broker; further ones wait until there are fewer."""
+"""Maximum unanswered connections from one address to one broker; further connections wait until there are fewer."""
 
 UNANSWERED_SECONDS = 1.0
-"""Seconds after which an accepted connection no longer counts, since its client may not send anything."""
+"""Seconds after which an accepted connection no longer counts, since its client may never send a request."""
 
 
 class BrokerPlaces:
-    """The places of all addresses at all brokers; waiting connections are served first come, first served."""
+    """The places of all client addresses at all brokers; waiting connections are served first come, first served."""
 
     def __init__(self) -> None:
         """Start with all places free."""
         self._of: WeakValueDictionary[tuple[str, Address], asyncio.Semaphore] = WeakValueDictionary()
 
     async def take(self, host: str, broker: Address) -> BrokerPlace:
-        """Wait for a place for a connection of a client from ``host``."""
+        """Wait for a place at ``broker`` for a connection of a client from ``host``; return the place."""
         places = self._of.get((host, broker))
         if places is None:
             places = self._of[host, broker] = asyncio.Semaphore(UNANSWERED_MAX)
@@ -37,7 +37,7 @@ class BrokerPlaces:
 
 
 class BrokerPlace:
-    """The place of one connection, which must be freed."""
+    """The place of one connection; the place must be freed."""
 
     def __init__(self, places: asyncio.Semaphore) -> None:
         """``places``: the semaphore from which this place was taken."""

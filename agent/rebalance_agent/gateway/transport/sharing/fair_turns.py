@@ -1,7 +1,7 @@
-"""Shares the processor time of one event loop among the addresses of clients, in turns.
+"""Shares the processor time of one event loop among client addresses, in turns.
 
-An event loop runs tasks in the order in which they became ready: if a client has hundreds of busy connections, each
-step of the other clients would wait for a step of each of these connections.
+An event loop runs tasks in the order in which they became ready. If one client had hundreds of busy connections, each
+step of another client would wait for a step of each of these connections.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rebalance_agent.clock import Clock
 __all__ = ["LONG_SECONDS", "TURN_SECONDS", "AddressTurns", "FairTurns"]
 
 TURN_SECONDS = 0.001
-"""Maximum processor seconds of an address's connections in one pass of the event loop; further steps wait for the next
-pass. A new connection of another client needs some ten passes until its first request is answered."""
+"""Maximum processor seconds that an address's connections use in one pass of the event loop; further steps wait for the
+next pass. A new connection of another client needs some ten passes until its first request is answered."""
 
 LONG_SECONDS = 0.01
-"""If a step takes at least this many processor seconds, its address pauses for as long as the step took, if others are
-connected. A step is not interrupted, and some (decoding a JoinGroup of 100,000 parts) take more than a tenth of a
-second; without the pause there would be such a step whenever the other clients wait for the broker."""
+"""If a step takes at least this many processor seconds and other addresses are connected, its address pauses for as
+long as the step took. A step is not interrupted, and some steps (decoding a JoinGroup of 100,000 parts) take more than
+a tenth of a second. Without the pause, such a step would run whenever the other clients wait for the broker."""
 
 ADMITTED_MAX = 16
-"""Maximum waiting steps of an address admitted to a pass: about as many as fit into `TURN_SECONDS`."""
+"""Maximum waiting steps of an address that are admitted to a pass: about as many as fit into `TURN_SECONDS`."""
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class FairTurns:
     """
 
     def __init__(self, clock: Clock) -> None:
-        """``clock`` is read by the thread that runs the event loop."""
+        """``clock``: read by the thread that runs the event loop."""
         self._clock = clock
         self._measured = clock.thread_time()
         self._of: WeakValueDictionary[str, AddressTurns] = WeakValueDictionary()
@@ -47,22 +47,22 @@ class FairTurns:
         self._ending: asyncio.Handle | None = None
 
     def of(self, address: str) -> AddressTurns:
-        """Return the turns of an address; they exist while a connection uses them, or the address is over its time."""
+        """Return the turns of an address. They exist while a connection uses them, or the address has excess time."""
         turns = self._of.get(address)
         if turns is None:
             turns = self._of[address] = AddressTurns(address, self, self._clock)
         return turns
 
     def active(self, turns: AddressTurns, *, waits: bool) -> None:
-        """Record that an address has run a step in this pass, or ``waits`` for the next one, which begins soon."""
+        """Record that an address has run a step in this pass, or ``waits`` for the next pass, which begins soon."""
         self._active[turns] = None
         if waits and self._ending is None:
             self._ending = asyncio.get_running_loop().call_soon(self._end_pass)
 
     def processor_seconds(self, seconds: float) -> float:
-        """Return the processor time of a step that ended now, and has lasted ``seconds``: at most what it took.
+        """Return an upper bound on the processor time of a step that has lasted ``seconds`` and ends now.
 
-        Processor time is read rarely, since this takes ten times as long as reading the clock.
+        Processor time is read only for long steps, since this takes ten times as long as reading the clock.
         """
         if seconds < TURN_SECONDS:
             return seconds
@@ -82,18 +82,18 @@ class FairTurns:
 
 
 class AddressTurns:
-    """The turns of the connections from one address, which are served first come, first served."""
+    """The turns of one address; connections from this address are served first come, first served."""
 
     def __init__(self, address: str, all_turns: FairTurns, clock: Clock) -> None:
         """Start with no time used."""
         self.address, self._all, self._clock = address, all_turns, clock
-        self._used = 0.0  # processor seconds in this pass, and those by which earlier passes exceeded their turns
+        self._used = 0.0  # processor seconds in this pass, and the excess of earlier passes
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._again: deque[asyncio.Future[None]] = deque()
         self._rest: asyncio.TimerHandle | None = None
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run the coroutine of ``work``, and delay each of its steps until it is the address's turn.
+        """Run the coroutine that ``work`` returns, and delay each of its steps until it is the address's turn.
 
         A step lasts from one wait to the next. Cancellations, and errors of awaited objects, are not delayed.
         """
@@ -127,7 +127,7 @@ class AddressTurns:
     def next_pass(self, *, alone: bool) -> bool:
         """Begin the address's turn in the next pass; return whether work is left for later passes.
 
-        ``alone``: no other address has run or waited in the last pass, so its time over the limit is forgotten.
+        ``alone``: no other address has run or waited in the last pass, so this address's excess time is forgotten.
         """
         self._used = 0.0 if alone else max(0.0, self._used - TURN_SECONDS)
         self._waiting.extendleft(reversed(self._again))
@@ -138,7 +138,7 @@ class AddressTurns:
         return self._rest is None and bool(self._waiting or self._used >= TURN_SECONDS)
 
     def _turn(self) -> Generator[Any, Any, BaseException | None]:
-        """Wait for a turn; return the exception that interrupts the waiting."""
+        """Wait for a turn; return the exception that interrupted the wait, None if there was none."""
         queue = self._waiting
         while self._rest or self._used >= TURN_SECONDS or (queue is self._waiting and self._waiting):
             admitted = asyncio.get_running_loop().create_future()
@@ -150,7 +150,7 @@ class AddressTurns:
                 raise
             except BaseException as raised:  # noqa: BLE001 - it is the coroutine's
                 return raised
-            queue = self._again  # this step goes before those that came later
+            queue = self._again  # this step goes before steps that came later
         return None
 
     def _spend(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Limits the memory for frames that are read whole, for all connections together."""
+"""Limits the memory that all connections together use for frames that are read whole."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ BUDGET_BYTES = 64 * 1024 * 1024
 """Maximum bytes of all large frames together: some dozen responses with every partition of a large cluster."""
 
 SMALL_BYTES = 64 * 1024
-"""Frames up to this size (bytes) are not counted: they come in one read, and fit into each connection's buffer."""
+"""Frames up to this size (bytes) are not counted: they arrive in one read and fit into a connection's buffer."""
 
 WAIT_SECONDS_MAX = 30.0
-"""Longest wait (seconds) for memory. Clients' request timeouts are as long."""
+"""Longest wait (seconds) for memory: as long as clients' request timeout."""
 
 HOLD_SECONDS_MAX = 20.0
-"""Longest use (seconds) of memory for which others wait: below `WAIT_SECONDS_MAX`, so a client that does not read
-affects no others."""
+"""Longest use (seconds) of memory while other frames wait for memory. It is below `WAIT_SECONDS_MAX`, so that a client
+that does not read does not affect other clients."""
 
 
 class FrameMemoryBudget:
     """A byte budget shared by all connections; waiters are served first come, first served.
 
-    One frame alone may exceed the budget. Memory may be used for any time while none waits for it, and for
-    `HOLD_SECONDS_MAX` after that.
+    One frame alone may exceed the budget. A frame may use memory for any time while no other frame waits, and for
+    `HOLD_SECONDS_MAX` once another frame waits.
     """
 
     def __init__(self, bytes_max: int = BUDGET_BYTES) -> None:
@@ -40,10 +40,10 @@ class FrameMemoryBudget:
 
     @contextlib.asynccontextmanager
     async def taken(self, size: int, *, urgent: bool = False) -> AsyncIterator[None]:
-        """Use memory for a frame of ``size`` bytes; ``urgent``: without waiting, since others wait for this frame.
+        """Use memory for a frame of ``size`` bytes; ``urgent``: do not wait, since other frames wait for this one.
 
         Raises:
-            RefusedError: there was no memory for `WAIT_SECONDS_MAX`; or the block held it too long while others waited.
+            RefusedError: the wait exceeded `WAIT_SECONDS_MAX`, or the block held memory too long while others waited.
         """
         if size <= SMALL_BYTES:
             yield
@@ -69,7 +69,7 @@ class FrameMemoryBudget:
             self._admit()
 
     def _limit(self) -> None:
-        """Set a deadline for all holders if others wait; otherwise remove it."""
+        """Set a deadline for all holders of memory if other frames wait; otherwise remove the deadline."""
         at = asyncio.get_running_loop().time() + HOLD_SECONDS_MAX if self._waiting else None
         for hold in self._holds:
             if not hold.expired() and (at is None or hold.when() is None):
@@ -90,7 +90,7 @@ class FrameMemoryBudget:
             if admitted.done() and not admitted.cancelled():
                 self._taken -= size
             else:
-                with contextlib.suppress(ValueError):  # it has already been skipped
+                with contextlib.suppress(ValueError):  # the entry has already been skipped
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
+from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
+from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
 from rebalance_agent.pipeline.report.queries.report_columns import total_cost
 from rebalance_agent.pipeline.report.report_rows import GROUPS_MAX, GroupKey, GroupRow
 from rebalance_agent.pipeline.table_schema import GROUP
@@ -54,20 +56,33 @@ def _advice(tables: DeltaTables) -> DataFrame:
     """Return a row for each group with advice; savings are comparable with the recorded lower bounds of stalls.
 
     If the model predicts more stall than these lower bounds, for example if bounds are wide, savings are reduced by
-    that ratio.
+    that ratio. A withheld change is not recommended; the sentence then states the reason.
     """
     recorded, modelled = F.col("recorded_stalled_partition_seconds"), F.col("modelled_stalled_partition_seconds")
     scale = F.max(F.when(modelled > recorded, recorded / modelled)).alias("scale")
     replayed = tables.read("whatif").groupBy(*GROUP).agg(scale)
+    withheld = (
+        tables.read("advice")
+        .where(F.col("state") == AdviceState.WITHHELD.value)
+        .groupBy(*GROUP)
+        .agg(F.collect_set("kind").alias("kinds"), F.min("reason").alias("reason"))
+    )
+
+    def given(kind: AdviceKind) -> Column:
+        return ~F.coalesce(F.array_contains("kinds", kind.value), F.lit(False))
+
+    saved = F.col("saved_partition_seconds") * F.coalesce("scale", F.lit(1.0))
+    refusal = F.concat(F.lit("The recommendation is withheld: "), "reason", F.lit("."))
     return (
         tables.read("recommendations")
         .join(replayed, [*GROUP], "left")
+        .join(withheld, [*GROUP], "left")
         .select(
             *GROUP,
-            F.col("strategy").alias("recommended"),
-            "static_membership",
-            (F.col("saved_partition_seconds") * F.coalesce("scale", F.lit(1.0))).alias("saved_partition_seconds"),
-            "sentence",
+            F.when(given(AdviceKind.STRATEGY), F.col("strategy")).alias("recommended"),
+            (F.col("static_membership") & given(AdviceKind.STATIC_MEMBERSHIP)).alias("static_membership"),
+            F.when(F.col("kinds").isNull(), saved).alias("saved_partition_seconds"),
+            F.coalesce(refusal, "sentence").alias("sentence"),
         )
     )
 

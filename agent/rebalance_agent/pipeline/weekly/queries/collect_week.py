@@ -11,10 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.report.queries.advice_rows import advice_rows
 from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.weekly.queries.idle_time import idle_sums
+from rebalance_agent.pipeline.weekly.queries.week_changes import change_points
 from rebalance_agent.pipeline.weekly.queries.week_members import flapper_rows, skew_rows, timeout_rows
 from rebalance_agent.pipeline.weekly.queries.week_sums import day_costs, deploy_sums, hour_sums
 from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeeklyRows, WeekTotals
@@ -51,6 +53,8 @@ def collect_week(tables: DeltaTables, week: Week, made_at: dt.datetime) -> Weekl
         flappers=flapper_rows(hours, week),
         skews=skew_rows(hours, week),
         timeouts=timeout_rows(episodes, members, week),
+        advice=advice_rows(tables.read("advice")),
+        changes=change_points(tables.read("changes"), week),
         made_at=made_at,
     )
 

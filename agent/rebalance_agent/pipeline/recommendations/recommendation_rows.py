@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pyspark.sql import DataFrame
 
 from rebalance_agent.advice import recommend
-from rebalance_agent.pipeline.tables.schemas import RECOMMENDATIONS
+from rebalance_agent.pipeline.tables.advice_schemas import RECOMMENDATIONS
 from rebalance_agent.pipeline.tables.whatif_tables import rows_of_groups
 
 __all__ = ["recommendations"]

@@ -1,0 +1,113 @@
+"""Computes table `advice`: every advice that a run gave, with its state and its saving as of the end of the history.
+
+The end of the history is the newest generation of all groups, not the time of the run, so that a repeated run gives the
+same result.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import pandas as pd
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+from pyspark.sql.types import LongType, StructField, StructType, TimestampType
+
+from rebalance_agent.pipeline.recommendations.advice_rows import group_rows
+from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
+from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
+from rebalance_agent.pipeline.table_schema import GROUP
+from rebalance_agent.pipeline.tables.advice_schemas import ADVICE
+
+__all__ = ["MISSED_MIN", "advice"]
+
+MISSED_MIN = 3
+"""Number of groups in which an advice missed its prediction, from which on the same advice is withheld from others."""
+
+_IN_MS = StructType(
+    [
+        StructField(field.name, LongType() if isinstance(field.dataType, TimestampType) else field.dataType)
+        for field in ADVICE.schema
+    ]
+)
+"""The columns of the table, with times as milliseconds, as workers read and write them."""
+
+_TIMES = tuple(field.name for field in ADVICE.schema if isinstance(field.dataType, TimestampType))
+_SAME_ADVICE = ("kind", "strategy")
+_WITHHELD_FROM = (AdviceState.OPEN.value, AdviceState.IGNORED.value)
+
+
+def advice(earlier: DataFrame, recommendations: DataFrame, generations: DataFrame, members: DataFrame) -> DataFrame:
+    """Return the rows of table ``advice`` from those of the last run (``earlier``) and from the other tables."""
+    newest = generations.agg(F.max(F.unix_millis("completed_at"))).first()
+    if newest is None or newest[0] is None:
+        return earlier
+    as_of_ms = int(newest[0])
+
+    def rows(given: pd.DataFrame, history: pd.DataFrame) -> pd.DataFrame:
+        return group_rows(given, history, as_of_ms, _IN_MS.names)
+
+    given = _given(recommendations).unionByName(
+        _in_ms(earlier).withColumn("now", F.lit(False)), allowMissingColumns=True
+    )
+    groups = given.select(*GROUP).distinct()
+    history = _history(generations.join(groups, [*GROUP], "left_semi"), members)
+    found = given.groupBy(*GROUP).cogroup(history.groupBy(*GROUP)).applyInPandas(rows, _IN_MS)
+    return _withheld(found.withColumns({name: F.timestamp_millis(name) for name in _TIMES}))
+
+
+def _in_ms(rows: DataFrame) -> DataFrame:
+    return rows.withColumns({name: F.unix_millis(name) for name in _TIMES})
+
+
+def _given(recommendations: DataFrame) -> DataFrame:
+    """Return one row for each change that is recommended now; a share that saves nothing is null."""
+    parts = (
+        (AdviceKind.STRATEGY, "strategy IS NOT NULL", F.col("strategy"), "strategy_share"),
+        (AdviceKind.STATIC_MEMBERSHIP, "static_membership", F.lit(None).cast("string"), "static_share"),
+    )
+    frames = [
+        recommendations.where(condition).select(
+            *GROUP,
+            F.lit(kind.value).alias("kind"),
+            strategy.alias("strategy"),
+            F.when(F.col(share) > 0, F.col(share)).alias("saved_share"),
+            F.lit(True).alias("now"),
+        )
+        for kind, condition, strategy, share in parts
+    ]
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _history(generations: DataFrame, members: DataFrame) -> DataFrame:
+    """Return the rebalances. ``static``: whether all members have an instance id; null without members."""
+    static = (
+        members.join(generations, "event_id", "left_semi")
+        .groupBy("event_id")
+        .agg(F.bool_and(F.col("instance_id").isNotNull()).alias("static"))
+    )
+    return (
+        generations.where("closes_episode")
+        .join(static, "event_id", "left")
+        .select(
+            *GROUP,
+            *("generation", "assignor", "static", "stalled_partition_seconds"),
+            F.unix_millis("completed_at").alias("at_ms"),
+        )
+    )
+
+
+def _withheld(rows: DataFrame) -> DataFrame:
+    """Withhold advice that missed in `MISSED_MIN` groups or more, and in at least half of those that took it."""
+    judged = rows.where("missed IS NOT NULL").groupBy(*_SAME_ADVICE)
+    counted = judged.agg(F.count("*").alias("judged"), F.count_if("missed").alias("misses"))
+    wrong = counted.where((F.col("misses") >= MISSED_MIN) & (2 * F.col("misses") >= F.col("judged")))
+    same = [F.col(name).eqNullSafe(F.col(f"wrong_{name}")) for name in _SAME_ADVICE]
+    renamed = wrong.withColumnsRenamed({name: f"wrong_{name}" for name in _SAME_ADVICE})
+    withheld = F.col("state").isin(*_WITHHELD_FROM) & F.col("misses").isNotNull()
+    reason = F.format_string("it saved less than predicted in %d of the %d groups that took it", "misses", "judged")
+    columns = {
+        "state": F.when(withheld, AdviceState.WITHHELD.value).otherwise(F.col("state")),
+        "reason": F.when(withheld, reason),
+    }
+    return rows.join(F.broadcast(renamed), same, "left").withColumns(columns).select(*ADVICE.schema.names)
