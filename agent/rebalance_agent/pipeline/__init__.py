@@ -7,6 +7,7 @@
 - ``increments``: finds the days of groups that changed since the last run. ``write_conflicts``: repeats writes that
   conflict.
 - ``changes``: finds changes in groups, and slow members, with statistics that need no Spark, and builds their tables.
+- ``recommendations``: derives recommendations, and finds out whether groups followed them and what that saved.
 - ``spark``: provides the Spark session, its Java and its jars.
 - ``report``: reads the tables and renders one HTML file. ``weekly``: compares two weeks.
 - ``stages``: runs the stages after ingest, in order.

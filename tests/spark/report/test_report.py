@@ -20,6 +20,7 @@ from support.pipeline.reports import report_of
 
 FLEET = FleetPlan(groups=5, days=1, seed=4)
 PREDICTED = {"recorded_stalled_partition_seconds": 10.0, "modelled_stalled_partition_seconds": 40.0}
+SAVED = {"realised": 8.0, "realised_low": 7.0, "realised_high": 9.0}
 MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)
 
 
@@ -37,6 +38,8 @@ def filled(spark):
     )
     advice = {"strategy": "range", "static_membership": True, "saved_partition_seconds": 5.0, "sentence": "do it"}
     held.rows("recommendations", {**key, **advice})
+    advised = {**key, "kind": "strategy", "strategy": "range", "given_at": MADE_AT, "last_given_at": MADE_AT}
+    held.rows("advice", {**advised, "advice_id": "1", "state": "taken", "taken_at": MADE_AT, **SAVED})
     hour = {"hour_of_week": 3, "scope": "hour_of_week", "samples": 9, "stall_p50": 1.0, "computed_at": MADE_AT}
     held.rows("baselines", {**key, **hour})
     yield held
@@ -118,6 +121,22 @@ def test_the_page_is_rendered_from_the_rows(filled):
     text = page(collect(filled, MADE_AT, details=1))
     assert "made 2026-06-09 00:00" in text
     assert "do it" in text
+    assert "Use range: taken on 9 Jun; saved partition-seconds per week: 8.0 (7.0 to 9.0)." in text
+
+
+def test_a_withheld_recommendation_is_replaced_by_the_reason(filled):
+    (group,) = filled.read("recommendations").collect()
+    key = {"cluster_id": group["cluster_id"], "group": group["group"]}
+    given = {**key, "given_at": MADE_AT, "last_given_at": MADE_AT, "state": "withheld", "reason": "it saved too little"}
+    held = Held(filled.spark)
+    held.frames |= filled.frames
+    held.rows("advice", {**given, "advice_id": "1", "kind": "strategy", "strategy": "range"})
+    worst = collect(held, MADE_AT).groups[0]
+    assert worst.sentence == "The recommendation is withheld: it saved too little."
+    assert (worst.recommended, worst.static_membership, worst.saved_partition_seconds) == (None, True, None)
+    held.rows("advice", {**given, "advice_id": "2", "kind": "static_membership"})
+    worst = collect(held, MADE_AT).groups[0]
+    assert (worst.recommended, worst.static_membership) == ("range", False)
 
 
 def test_without_generations_there_is_no_report(spark):

@@ -26,6 +26,25 @@ MADE_AT = dt.datetime(2024, 1, 15, 7, tzinfo=dt.UTC)
 MEMBERS = [member("a", (0, 1)), member("b", (2, 3)), member("c")]
 
 
+ADVISED = {
+    "cluster_id": "c", "kind": "strategy", "strategy": "sticky", "given_at": WEEK.start, "last_given_at": WEEK.start,
+}  # fmt: skip
+ADVICE = [
+    {**ADVISED, "advice_id": "1", "group": "small", "state": "open", "predicted": 3.0},
+    {**ADVISED, "advice_id": "2", "group": "large", "state": "taken", "predicted": 1.0, "realised": 9.0},
+    {**ADVISED, "advice_id": "3", "group": "gone", "state": "withdrawn"},
+    {**ADVISED, "advice_id": "4", "group": "skewed", "state": "open", "kind": "static_membership", "strategy": None},
+]
+CHANGED = {"cluster_id": "c", "group": "midnight", "beside": {}, "recovery": False, "sentence": "", "chance": 0.0}
+CHANGES = [
+    {**CHANGED, "signal": signal, "changed_at": WEEK.start + dt.timedelta(hours=hours), "ratio": ratio,
+     "level_before": 1.0, "level_after": ratio}
+    for signal, hours, ratio in (
+        *(("stall", -1, 9.0), ("stall", 0, 2.0), ("frequency", 167, 0.2)), ("frequency", 168, 9.0), ("skew", 5, 3.0)
+    )
+]  # fmt: skip
+
+
 def rollout(of, first, last):
     """A deploy that spans two of these events."""
     name, started_ms = of[0].group, of[first].timestamp_ms - 1_000
@@ -83,6 +102,8 @@ def events():
 def filled(spark, events):
     held = Held(spark)
     held.fill(events)
+    held.rows("advice", *ADVICE)
+    held.rows("changes", *CHANGES)
     yield held
     held.close()
 
@@ -108,6 +129,23 @@ def test_every_figure_is_that_of_the_events(collected, events):
     assert collected.days == pytest.approx(expected.days)
     for name in ("week", "first", "end", "flappers", "skews", "timeouts", "made_at"):
         assert getattr(collected, name) == getattr(expected, name), name
+
+
+def test_recommended_changes_are_read_with_the_largest_savings_first(collected):
+    assert [(row.group, row.state, row.realised) for row in collected.advice] == [
+        ("large", "taken", 9.0),
+        ("small", "open", None),
+        ("skewed", "open", None),
+    ]
+    assert {row.given_at for row in collected.advice} == {WEEK.start}
+
+
+def test_change_points_of_the_week_are_read_except_those_of_the_skew(collected):
+    found = [(row.signal, row.changed_at, row.ratio) for row in collected.changes]
+    assert found == [
+        ("frequency", WEEK.start + dt.timedelta(hours=167), 0.2),
+        ("stall", WEEK.start, 2.0),
+    ]
 
 
 def test_the_history_has_every_kind_of_figure(collected):

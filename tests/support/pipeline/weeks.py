@@ -9,11 +9,11 @@ from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
 from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
 from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
 from rebalance_agent.pipeline.weekly.weekly_rows import (
-    ChangePoint,
     FlapperRow,
     GroupWeeks,
     SkewRow,
     TimeoutRow,
+    WeekChange,
     WeeklyRows,
     WeekTotals,
 )
@@ -85,9 +85,9 @@ def sample(**changes):
             advised("audit-sink", "taken", None, 90.0, 4.0, taken_at=WEEK.start - dt.timedelta(15), missed=True),
         ),
         "changes": (
-            ChangePoint("c", "checkout-notifier", Signal.FREQUENCY, deploy_at.replace(hour=11, minute=0), 4.3),
-            ChangePoint("c", "checkout-notifier", Signal.STALL, deploy_at.replace(hour=10, minute=0), 1.6),
-            ChangePoint("c", "audit-sink", Signal.STALL, WEEK.start, 0.5),
+            WeekChange("c", "checkout-notifier", Signal.FREQUENCY, deploy_at.replace(hour=11, minute=0), 4.3),
+            WeekChange("c", "checkout-notifier", Signal.STALL, deploy_at.replace(hour=10, minute=0), 1.6),
+            WeekChange("c", "audit-sink", Signal.STALL, WEEK.start, 0.5),
         ),
         "made_at": WEEK.end + dt.timedelta(hours=7),
     }

@@ -92,7 +92,7 @@ def test_a_week_is_a_page_a_text_and_a_csv_file_for_each_table():
     files = weekly_files(summarize(sample(), WeekSettings()))
     assert [*files] == [
         *("weekly-all.csv", "weekly-groups.csv", "weekly-movers.csv", "weekly-deploys.csv", "weekly-flapping.csv"),
-        *("weekly-idle.csv", "weekly-limits.csv", "weekly.txt", "weekly.html"),
+        *("weekly-idle.csv", "weekly-limits.csv", "weekly-advice.csv", "weekly.txt", "weekly.html"),
     ]
     head, first, *_ = files["weekly-idle.csv"].decode().splitlines()
     assert head.startswith("cluster_id,group,idle_member_hours,member_hours,")

@@ -28,7 +28,7 @@ ROWS_MAX = 500
 
 
 class WatchApp(App[None]):
-    """The application: a screen with all groups, and on top of it a screen for an opened group."""
+    """The application: a screen with all groups, and a screen above it for an opened group."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
     ENABLE_COMMAND_PALETTE = False

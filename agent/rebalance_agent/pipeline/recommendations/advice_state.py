@@ -64,7 +64,7 @@ class FollowedAdvice:
 
     @property
     def missed(self) -> bool | None:
-        """Whether the change saved surely less than predicted; None if that is not known."""
+        """Whether the change saved less than predicted beyond chance; None if that is not known."""
         if self.predicted is None or self.realised is None:
             return None
         return self.realised.saving.high < self.predicted.low

@@ -80,7 +80,8 @@ def signed(value: float) -> str:
 
 def advice_sentence(row: AdviceRow) -> str:
     """Return the change, its state, and its savings in partition-seconds per week, as one sentence."""
-    parts = [f"{change_words(row).capitalize()}: {state_words(row)}"]
+    change = change_words(row)
+    parts = [f"{change[0].upper()}{change[1:]}: {state_words(row)}"]
     if row.realised is not None:
         saved = interval_words(row.realised, row.realised_low, row.realised_high)
         parts.append(f"saved partition-seconds per week: {saved}")

@@ -84,5 +84,5 @@ ADVICE = Table(
 """One row for each advice that a run gave (``given_at``: the end of its history), and what became of it.
 
 ``predicted`` and ``realised``: saved partition-seconds per week, with the ends of their confidence intervals.
-``missed``: whether the advice surely saved less than predicted. ``reason``: why it is withheld.
+``missed``: whether the whole measured interval is below the predicted one. ``reason``: why it is withheld.
 """

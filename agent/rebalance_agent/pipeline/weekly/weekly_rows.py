@@ -16,11 +16,11 @@ __all__ = [
     "FLAPPERS_MAX",
     "SKEW_NEAR",
     "TIMEOUT_NEAR",
-    "ChangePoint",
     "FlapperRow",
     "GroupWeeks",
     "SkewRow",
     "TimeoutRow",
+    "WeekChange",
     "WeekTotals",
     "WeeklyRows",
 ]
@@ -98,7 +98,7 @@ class GroupWeeks:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePoint:
+class WeekChange:
     """The hour from which a group's stall per rebalance, or its frequency, was ``ratio`` times that before."""
 
     cluster_id: str
@@ -167,7 +167,7 @@ class WeeklyRows:
     skews: tuple[SkewRow, ...] = ()
     timeouts: tuple[TimeoutRow, ...] = ()
     advice: tuple[AdviceRow, ...] = ()
-    changes: tuple[ChangePoint, ...] = ()
+    changes: tuple[WeekChange, ...] = ()
     made_at: dt.datetime | None = None
 
     @cached_property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rebalance_agent.pipeline.report.report_rows import GroupKey
 from rebalance_agent.pipeline.weekly.week_advice import AdviceWeek, advice_week
 from rebalance_agent.pipeline.weekly.week_settings import WeekSettings
-from rebalance_agent.pipeline.weekly.weekly_rows import ChangePoint, FlapperRow, GroupWeeks, WeeklyRows, WeekTotals
+from rebalance_agent.pipeline.weekly.weekly_rows import FlapperRow, GroupWeeks, WeekChange, WeeklyRows, WeekTotals
 from rebalance_agent.ui.words import minute
 
 __all__ = ["IDLE_HOURS_MIN", "MOVERS", "GroupFlappers", "TeamWeeks", "WeeklySummary", "summarize"]
@@ -63,7 +63,7 @@ class WeeklySummary:
     advice: AdviceWeek
     notes: tuple[str, ...]
 
-    def changes_of(self, key: GroupKey) -> Sequence[ChangePoint]:
+    def changes_of(self, key: GroupKey) -> Sequence[WeekChange]:
         """Return the change points of a group in this week, in order."""
         return sorted(
             (each for each in self.rows.changes if each.key == key), key=lambda each: (each.changed_at, each.signal)

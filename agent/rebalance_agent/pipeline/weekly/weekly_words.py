@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rebalance_agent.pipeline.weekly.weekly_rows import ChangePoint, GroupWeeks, WeekTotals
+from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekChange, WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 from rebalance_agent.ui.words import DASH, WEEKDAYS, count, percent, share
 
@@ -63,12 +63,12 @@ def budget_text(totals: WeekTotals, slo: float) -> str:
     return percent(used, 1 if used and used < 0.1 else 0)  # noqa: PLR2004 - two digits
 
 
-def change_points_text(changes: Sequence[ChangePoint]) -> str:
+def change_points_text(changes: Sequence[WeekChange]) -> str:
     """Return when stall per rebalance or frequency changed: ``Tue 14:00: stall 3.0 times``; a dash if neither did."""
     return "; ".join(_change_point(change) for change in changes) or DASH
 
 
-def _change_point(change: ChangePoint) -> str:
+def _change_point(change: WeekChange) -> str:
     at = change.changed_at
     return f"{WEEKDAYS[at.weekday()]} {at:%H:%M}: {change.signal.value} {change.ratio:.1f}\u00a0times"
 

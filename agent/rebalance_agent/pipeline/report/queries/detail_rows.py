@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
 from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
-from rebalance_agent.pipeline.report.queries.advice_rows import advice_rows
+from rebalance_agent.pipeline.report.queries.followed_advice import followed_advice
 from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.report.report_rows import (
     EPISODES_MAX,
@@ -58,7 +58,7 @@ def detail_rows(tables: DeltaTables, generations: DataFrame, keys: list[GroupKey
     baselines = _by_group(BaselineRow, tables.read("baselines").join(selected, [*GROUP]).orderBy("hour_of_week"))
     changes = _by_group(ChangeRow, tables.read("changes").join(selected, [*GROUP]).orderBy("changed_at", "signal"))
     advice: dict[GroupKey, list[AdviceRow]] = defaultdict(list)
-    for row in advice_rows(tables.read("advice").join(selected, [*GROUP])):
+    for row in followed_advice(tables.read("advice").join(selected, [*GROUP])):
         advice[row.key].append(row)
     return tuple(
         ReportGroup(

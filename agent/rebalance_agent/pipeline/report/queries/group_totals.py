@@ -56,7 +56,7 @@ def _advice(tables: DeltaTables) -> DataFrame:
     """Return a row for each group with advice; savings are comparable with the recorded lower bounds of stalls.
 
     If the model predicts more stall than these lower bounds, for example if bounds are wide, savings are reduced by
-    that ratio. A withheld change is not recommended; the sentence then states the reason.
+    that ratio. A withheld change is not recommended; the sentence then contains the reason.
     """
     recorded, modelled = F.col("recorded_stalled_partition_seconds"), F.col("modelled_stalled_partition_seconds")
     scale = F.max(F.when(modelled > recorded, recorded / modelled)).alias("scale")

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.report.queries.advice_rows import advice_rows
+from rebalance_agent.pipeline.report.queries.followed_advice import followed_advice
 from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -53,7 +53,7 @@ def collect_week(tables: DeltaTables, week: Week, made_at: dt.datetime) -> Weekl
         flappers=flapper_rows(hours, week),
         skews=skew_rows(hours, week),
         timeouts=timeout_rows(episodes, members, week),
-        advice=advice_rows(tables.read("advice")),
+        advice=followed_advice(tables.read("advice")),
         changes=change_points(tables.read("changes"), week),
         made_at=made_at,
     )

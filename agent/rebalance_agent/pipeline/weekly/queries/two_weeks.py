@@ -31,5 +31,5 @@ def is_in(week: Week, time: str) -> Column:
 
 
 def of_two_weeks(frame: DataFrame, week: Week, time: str) -> DataFrame:
-    """Return the rows of the week and of the week before; column ``this`` says whether a row belongs to the week."""
+    """Return the rows of the week and of the week before; column ``this`` shows whether a row belongs to the week."""
     return frame.where(is_in(week, time) | is_in(week.before, time)).withColumn("this", is_in(week, time))

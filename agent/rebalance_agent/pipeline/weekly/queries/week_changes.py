@@ -9,7 +9,7 @@ from rebalance_agent.pipeline.changes.group_signals import Signal
 from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.weekly.queries.two_weeks import is_in
-from rebalance_agent.pipeline.weekly.weekly_rows import ChangePoint
+from rebalance_agent.pipeline.weekly.weekly_rows import WeekChange
 from rebalance_agent.pipeline.weekly.weeks import Week
 
 __all__ = ["CHANGES_MAX", "change_points"]
@@ -18,7 +18,7 @@ CHANGES_MAX = 20_000
 """Maximum number of change points that are read, the largest first; a page shows those of ten groups."""
 
 
-def change_points(changes: DataFrame, week: Week) -> tuple[ChangePoint, ...]:
+def change_points(changes: DataFrame, week: Week) -> tuple[WeekChange, ...]:
     """Return the week's changes of stall and frequency; ``changes``: rows of this table."""
     rows = (
         changes.where(is_in(week, "changed_at") & F.col("signal").isin(Signal.STALL.value, Signal.FREQUENCY.value))
@@ -26,6 +26,6 @@ def change_points(changes: DataFrame, week: Week) -> tuple[ChangePoint, ...]:
         .limit(CHANGES_MAX)
     )
     return tuple(
-        ChangePoint(cluster_id, group, Signal(signal), changed_at, ratio)
+        WeekChange(cluster_id, group, Signal(signal), changed_at, ratio)
         for cluster_id, group, signal, changed_at, ratio in collected(rows, *GROUP, "signal", "changed_at", "ratio")
     )

@@ -12,7 +12,7 @@ from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
 from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
 from rebalance_agent.pipeline.report.queries.report_columns import collected
 
-__all__ = ["ADVICE_MAX", "advice_rows"]
+__all__ = ["ADVICE_MAX", "followed_advice"]
 
 ADVICE_MAX = 20_000
 """Maximum number of recommended changes that are read, those with the largest savings first."""
@@ -20,7 +20,7 @@ ADVICE_MAX = 20_000
 _NAMES = tuple(field.name for field in dataclasses.fields(AdviceRow))
 
 
-def advice_rows(advice: DataFrame) -> tuple[AdviceRow, ...]:
+def followed_advice(advice: DataFrame) -> tuple[AdviceRow, ...]:
     """Return the rows of table ``advice``, except advice that was withdrawn before the group took it."""
     size = F.coalesce("realised", "predicted", F.lit(0.0))
     rows = advice.where(F.col("state") != AdviceState.WITHDRAWN.value).orderBy(size.desc(), "advice_id")
