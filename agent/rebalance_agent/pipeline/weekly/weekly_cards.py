@@ -86,11 +86,11 @@ def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> 
         for group in groups
     ]
     says = (
-        "Change points: from when on the stall per rebalance or the frequency was another one. Deploys of this week: "
-        "their number, their share of the group's stall, and the start of the deploy with the most stall."
+        "Change points: hours from which the stall per rebalance, or the frequency, was different. Deploys of this "
+        "week: their number, their share of the group's stall, and the start of the deploy with the most stall."
     )
     heads = ("consumer group", "stalled", "change", "change points", "deploys")
-    return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last")
+    return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last words-two")
 
 
 def _percent(group: GroupWeeks) -> str:
