@@ -7,10 +7,10 @@ from alerts.rule import Alert, Board, RuleGroup
 __all__ = ["AGENT", "BLINDING"]
 
 BLINDING = ("admin-only", "groups-hidden", "topics-hidden")
-"""Degraded modes in which other alerts lack their data."""
+"""Degraded modes in which other alerts do not get their data."""
 
 _SEEN = 'count by (cluster) (last_over_time(rebalance_agent_build_info{role="observer"}[$memory]))'
-"""By cluster, not by job: while one observer of a cluster responds, a missing one must not silence other alerts."""
+"""By cluster, not by job: while one observer of a cluster responds, a missing one must not inhibit other alerts."""
 
 DOWN = Alert(
     "RebalanceAgentDown",

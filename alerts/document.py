@@ -171,7 +171,7 @@ def _overview(values: Values) -> str:
 
 
 def _plain(summary: str) -> str:
-    """Return a summary with words instead of Prometheus' templates, as a title."""
+    """Return a summary as a title, with words instead of Prometheus' templates."""
     named = {
         "$group": "a group",
         "{{ $labels.topic }}": "a topic",

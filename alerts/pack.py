@@ -1,4 +1,4 @@
-"""All rules, in the order of the files and of the documentation."""
+"""All rules, in the order of the files and the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section of ``docs/alert-replays.md`` about fleets in which nothing fails."""
+"""The section of ``docs/alert-replays.md`` about fleets without faults."""
 
 from __future__ import annotations
 

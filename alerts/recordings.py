@@ -11,7 +11,7 @@ STALLED_RATIO = "cluster_consumergroup:kafka_rebalance_stalled_partitions:ratio"
 stall, so that the first stall of a new group does not use up a month's budget."""
 
 STALLED_RATIO_UPPER = "cluster_consumergroup:kafka_rebalance_stalled_partitions_upper:ratio"
-"""The same for upper bounds. Capped at 1, because the bounds of consecutive rebalances may overlap."""
+"""The stalled share for upper bounds, limited to 1, because the bounds of consecutive rebalances may overlap."""
 
 _STALLED = """
     $across by (cluster, consumergroup) (increase(kafka_rebalance_stalled_partition_seconds_total[$window]))

@@ -6,7 +6,7 @@ __all__ = ["duration", "receivers", "short"]
 
 
 def receivers(sent: dict[str, list[str]], fired: list[str]) -> str:
-    """Return what each receiver was sent, and in italics the alerts in ``fired`` that were sent to none."""
+    """Return the alerts that each receiver got and, in italics, the alerts in ``fired`` that no receiver got."""
     words = {"pager": "page", "tickets": "ticket"}
     parts = [f"{words[receiver]}: {', '.join(map(short, alerts))}" for receiver, alerts in sent.items()]
     received = {alert for alerts in sent.values() for alert in alerts}

@@ -1,4 +1,4 @@
-"""Renders ``docs/alert-replays.md``: what fires when, and for how long, in replays of faults and of quiet fleets.
+"""Renders ``docs/alert-replays.md``: which alerts fire in replays of faults and quiet fleets, when, and for how long.
 
 The folder ``replays`` has the results. ``tests/alerts/test_replay.py`` and the tests in ``tests/slow/alerts`` write
 them after promtool has confirmed them.

@@ -1,4 +1,4 @@
-"""Renders the tables of ``docs/alerts.md`` with the alerts that a stall fires, by its length, and their delay.
+"""Renders the tables of ``docs/alerts.md`` with the alerts that fire for each length of a stall, and their delay.
 
 ``stall_times.json`` has the times. ``tests/alerts/test_stall_times.py`` writes it after promtool has confirmed them.
 """

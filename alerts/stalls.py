@@ -95,8 +95,8 @@ BASELINE = Alert(
     "Check the last deploys of the group and of the services that it calls.",
 )
 
-# Rounded: equal buckets, summed over many members, may differ in the last digit (it depends on the order of addition);
-# the slowest callback would then seem to be in the highest bucket.
+# Sums are rounded: equal buckets, summed over many members, may differ in the last digit, as the order of terms varies.
+# Without rounding, the slowest callback could then seem to be in the highest bucket.
 CALLBACK = Alert(
     "KafkaGroupRevokeCallbackSlow",
     """

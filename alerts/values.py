@@ -18,14 +18,14 @@ DEFAULTS = Path(__file__).with_name("values.yaml")
 SEVERITIES = ("critical", "warning", "info")
 
 FIXED = frozenset({"interval", "long", "memory", "short", "window"})
-"""Values that names of recording rules contain, or from which numbers are computed; they cannot be placeholders."""
+"""Values that are part of recording rule names or that numbers are computed from; they cannot be placeholders."""
 
 _DURATION = re.compile(r"(\d+)(ms|[smhd])")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class ValuesError(ValueError):
-    """An unknown name, or a value of the wrong type. The message contains it and the valid ones."""
+    """A name is unknown, or a value has the wrong type. The message contains it and the valid names or types."""
 
 
 @dataclass(frozen=True)

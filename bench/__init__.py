@@ -1,1 +1,1 @@
-"""Speed and memory, measured beside a peer or a bare loop in the same run. ``python -m bench --help``."""
+"""Measures speed and memory beside a peer or a bare loop in the same run; see ``python -m bench --help``."""

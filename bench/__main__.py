@@ -1,4 +1,4 @@
-"""Runs the measurements by name; ``make bench`` runs all except the longest ones, which are in `APART`."""
+"""Runs the measurements by name; ``make bench`` runs all except the longest measurements, which are in `APART`."""
 
 from __future__ import annotations
 

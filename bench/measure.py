@@ -32,7 +32,7 @@ def usage() -> dict[str, float]:
 
 
 def cpu_each(call: Callable[[], object], rounds: int = 7, calls: int = 200) -> float:
-    """Median CPU microseconds of one ``call`` over ``rounds`` of ``calls``."""
+    """Return the median CPU microseconds of one ``call`` over ``rounds`` of ``calls``."""
     times = []
     for _ in range(rounds):
         start = process_time()
@@ -43,7 +43,7 @@ def cpu_each(call: Callable[[], object], rounds: int = 7, calls: int = 200) -> f
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which the given share (0 to 1) of ``values`` lies."""
+    """Return the value below which the given share (0 to 1) of ``values`` lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 

@@ -13,6 +13,6 @@ from dashboards.service.board import SERVICE
 __all__ = ["BOARDS", "FOLDER"]
 
 BOARDS = (FLEET, SERVICE, ONE, MEMBERS, AGENT)
-"""In the order of use."""
+"""The boards in the order in which users need them."""
 
 FOLDER = Path(__file__).parent / "json"

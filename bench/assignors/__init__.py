@@ -1,1 +1,1 @@
-"""Our assignors compared with those of other clients."""
+"""Compares our assignors with the assignors of other clients."""

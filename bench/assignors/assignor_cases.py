@@ -25,7 +25,7 @@ from rebalance_agent.model.subscription import (
 __all__ = ["CASES", "OPERATIONS", "Case", "write"]
 
 OPERATIONS = ("first", "leave", "join")
-"""First assignment of new members; a member leaves a group that owned everything; a member joins such a group."""
+"""New members get a first assignment; a member leaves a group that owned everything; a member joins that group."""
 
 GENERATION = 5
 

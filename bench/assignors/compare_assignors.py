@@ -45,7 +45,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """CPU seconds of one call (None: it hit its limit, or failed), the same as text, and peak memory in MiB."""
+    """CPU seconds of a call (None if it hit its limit or failed), these seconds as text, and peak memory in MiB."""
 
     seconds: float | None
     text: str
@@ -156,7 +156,7 @@ def _franz_go(folder: Path) -> tuple[str | None, str]:
 
 
 def _work(strategies: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of strategy and operation. range and roundrobin ignore owned partitions, so they run the first one only."""
+    """Return pairs of strategy and operation; range and roundrobin ignore owned partitions and run only the first."""
     for strategy in strategies:
         for operation in OPERATIONS if strategy == "sticky" else OPERATIONS[:1]:
             yield strategy, operation
@@ -177,7 +177,7 @@ def _measure(client: Client, strategy: str, path: Path, notes: dict[str, None]) 
                 late = True
                 process.kill()
     if ready and output and (late or process.returncode == 0):
-        # If it was stopped in a later call, the earlier calls count; if before the first, the warm-up calls.
+        # If a later call was stopped, the earlier calls count; if the first call was stopped, the warm-up calls count.
         lines = output.split()
         warm = [int(line) for line in lines if line.isdigit()]
         seconds = statistics.median(warm or [int(line[1:]) for line in lines if line[0] == "~"]) / 1e9
@@ -202,7 +202,7 @@ def _last_line(text: str) -> str:
 
 
 def _ratios(found: dict[str, Measured], clients: int) -> tuple[str, ...]:
-    """Ratios of our time to the fastest peer's and to Java's. Peers that hit their limit do not count as fastest."""
+    """Return the ratios of our time to the fastest peer's and to Java's. A peer at its limit is not the fastest."""
     if clients <= len(OURS):
         return ()
     ours = found["ours"].seconds

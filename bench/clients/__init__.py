@@ -1,1 +1,1 @@
-"""What an instrumented consumer costs its process."""
+"""Measures the cost of instrumentation for a consumer's process."""

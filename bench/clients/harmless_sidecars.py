@@ -1,4 +1,4 @@
-"""Sidecars for `bench.clients.harmless`, each as a URL: one that works, one that hangs, one that fails."""
+"""Provides sidecars for `bench.clients.harmless` as URLs: a sidecar that works, one that hangs and one that fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def url(port: int) -> str:
 
 @contextlib.contextmanager
 def working(bootstrap: str) -> Iterator[str]:
-    """Run a sidecar as users do, which publishes to the broker; yield its URL."""
+    """Run a sidecar, as users do, that publishes to the broker; yield the sidecar's URL."""
     web, events = free_ports(2)
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", bootstrap]
     listening = ("--listen", f"127.0.0.1:{web}", "--events-listen", f"127.0.0.1:{events}", "--log-level", "error")

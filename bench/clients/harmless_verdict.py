@@ -36,7 +36,7 @@ class Measure:
     unit: str = "%"
 
     def more(self, values: Sequence[float], bare: Sequence[float]) -> list[float]:
-        """Return the increase of each round's value over the bare one's."""
+        """Return by how much each round's value exceeds the value of the bare program."""
         pairs = zip(values, bare, strict=True)
         return [(value / base - 1) * 100 if self.unit == "%" else value - base for value, base in pairs]
 
@@ -82,7 +82,7 @@ class Finding:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return the median's narrowest interval of order statistics with confidence `SURE`, otherwise the widest one.
+    """Return the median's narrowest interval of order statistics with confidence `SURE`, or else the widest interval.
 
     It assumes no distribution: a value lies below the median as often as above it.
     """

@@ -1,1 +1,1 @@
-"""The gateway compared with a direct connection and with a plain forwarder."""
+"""Compares the gateway with a direct connection and with a plain forwarder."""

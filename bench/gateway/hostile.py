@@ -28,7 +28,7 @@ SAMPLES = 400
 PAUSE_S = 0.02
 SETTLING_S = 2.0
 CALL_S = 30.0
-"""A call that takes longer fails."""
+"""Seconds after which a call fails."""
 
 OPEN_MAX = 500
 NEW_A_SECOND = 100
@@ -49,13 +49,13 @@ def _request(api_key: int, version: int, client_id: bytes, body: bytes = b"", si
 
 
 class _Attacker:
-    """Connections of a hostile client; beyond a limit the oldest are closed."""
+    """Connections of a hostile client; beyond a limit, the oldest connections are closed."""
 
     def __init__(self, port: int, seed: int) -> None:
         self.port, self.chance, self._open = port, random.Random(seed), list[socket.socket]()
 
     def send(self, connection: socket.socket, data: bytes) -> None:
-        """Send what the connection takes; forget a connection that the gateway has closed."""
+        """Send as much as the connection accepts; forget a connection that the gateway has closed."""
         try:
             connection.send(data)
         except BlockingIOError:
@@ -154,7 +154,7 @@ def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
             for _ in range(samples):
                 for each, took in times.items():
                     begun = perf_counter()
-                    # A new connection each time: a client that comes later is served, too.
+                    # Each call uses a new connection, to show that a client that connects later is served, too.
                     with connected(each, 1) as [connection]:
                         connection.settimeout(CALL_S)
                         call_seconds(connection, asked, buffer)
@@ -167,7 +167,7 @@ def attack(port: int, kind: str, seed: int) -> None:
     """Attack the gateway at the attack's rate until the process is killed."""
     attacker, chosen = _Attacker(port, seed), ATTACKS[kind]
     while True:
-        # A connection that the gateway closed, or that takes no more, is part of the attack.
+        # Connections that the gateway closed, or that accept no more bytes, are part of the attack.
         with contextlib.suppress(OSError):
             chosen.step(attacker)
         sleep(1 / chosen.rate)

@@ -175,7 +175,7 @@ def calls(ways: Sequence[Way], number: int, times: int) -> None:
 
 
 def turned(ways: Sequence[Way], turn: int) -> Sequence[Way]:
-    """Rotate ``ways`` by ``turn``, so that no path always runs after the same other one."""
+    """Rotate ``ways`` by ``turn``, so that each path runs first in turn."""
     at = turn % len(ways)
     return [*ways[at:], *ways[:at]]
 
@@ -228,7 +228,7 @@ def main(scale: float = 1.0) -> None:
                 direct.rates[number].pop(0)
                 calls(ways, number, max(1, round(CALLS * scale)))
             for turn in range(CONSUMERS):
-                # Not the forwarder: its clients would get the broker's own address from the metadata.
+                # The forwarder is left out, because its clients would get the broker's own address from the metadata.
                 for way in turned((direct, ours), turn):
                     consumed(way, round(BULK_BYTES * 0.95 * min(1.0, scale)))
             show(ways, direct)

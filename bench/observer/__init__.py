@@ -1,1 +1,1 @@
-"""The observer: reading, delay, takeover, scrapes, each beside a bare reader or prometheus_client; hostile tenants."""
+"""Measures the observer's reading, delay, takeover and scrapes, beside a bare reader or prometheus_client."""

@@ -27,13 +27,13 @@ PATIENCE_S = 600.0
 """Maximum wait for any condition, in seconds."""
 
 STOP_S = 30.0
-"""Seconds allowed for its end after SIGTERM: several times the usual duration."""
+"""Maximum seconds until an observer has ended after SIGTERM: several times the usual duration."""
 
 LOG_SHOWN = 4_000
-"""Characters of its log that are printed if it ends early or does not become ready."""
+"""Characters of an observer's log that are printed if the observer ends early or does not become ready."""
 
 STACKS_SHOWN = 20_000
-"""The same if it does not end, with the stack of each thread."""
+"""Characters of the log that are printed if an observer does not end, with the stack of each thread."""
 
 AS_IN_THE_IMAGE = """
 import sys
@@ -133,7 +133,7 @@ class Observer:
 
 @contextlib.contextmanager
 def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
-    """Run ``rebalance-agent observe`` beside a broker, with its usual settings but for ``flags``.
+    """Run ``rebalance-agent observe`` beside a broker, with the usual settings except ``flags``.
 
     Raises:
         TimeoutExpired: it did not end within `STOP_S`; the stacks of its threads are printed.

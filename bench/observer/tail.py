@@ -43,7 +43,7 @@ STEP_S = 0.01
 
 
 class Followed(NamedTuple):
-    """CPU as shares of a core; ``quiet``: without any records; ``scrape_s``: CPU seconds of one scrape."""
+    """CPU as shares of a core. ``quiet``: without new records; ``scrape_s``: CPU seconds of one scrape."""
 
     quiet: float
     bare: float

@@ -1,1 +1,1 @@
-"""The pipeline on Spark, compared with plain loops and bare reads."""
+"""Compares the pipeline on Spark with plain loops and bare reads."""

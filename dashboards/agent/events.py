@@ -1,4 +1,4 @@
-"""Events, and input that agents skip or reject."""
+"""The panels on events, and on input that agents skip or reject."""
 
 from __future__ import annotations
 

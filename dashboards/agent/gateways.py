@@ -1,4 +1,4 @@
-"""Gateways: connections, delays, strategies, seats."""
+"""The panels on gateways: connections, delays, strategies and seats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents, and the health of their parts."""
+"""The panels on agents and the health of their parts."""
 
 from __future__ import annotations
 

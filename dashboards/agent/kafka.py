@@ -1,4 +1,4 @@
-"""Reads from Kafka, snapshots, and problems with Kafka."""
+"""The panels on reads from Kafka, snapshots, and problems with Kafka."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def in_all(metric: str) -> str:
 
 
 def counted(metric: str, legend: str, *by: str) -> Query:
-    """Return the increase since the previous point, summed over agents; by labels only if above 0."""
+    """Return the increase since the previous point, summed over agents; with labels, only series above 0."""
     asked = bars_of(metric, ROLE, *(by or ("cluster",)), across="sum")
     return Query(f"{asked} > 0" if by else asked, legend)
 

@@ -18,7 +18,7 @@ from dashboards.parts.query import GROUP, count_in, gauge, times_in
 __all__ = ["FINDINGS", "GRAVEST", "STORMINESS", "STUCK"]
 
 STUCK = f"{RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + {TIMEOUT_UNKNOWN})"
-"""Seconds by which rebalances exceed their members' rebalance timeout; negative before that."""
+"""Seconds by which rebalances exceed their members' rebalance timeout; negative before the timeout."""
 
 UNLESS_RETURNED = GROUP + ', trigger!="member_replaced"'
 """Label matchers of all rebalances except returns of static members."""

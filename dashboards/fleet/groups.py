@@ -25,7 +25,7 @@ MOSTLY = (
     f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "
     f"* on (trigger) group_left () ({GRAVITY}))"
 )
-"""The most frequent trigger of each group; of about equally frequent ones, the most serious."""
+"""The most frequent trigger of each group; if triggers are about equally frequent, the most serious trigger."""
 
 WHICH = Panel(
     7,

@@ -41,7 +41,7 @@ GRAVITY = " or ".join(
     f'label_replace(vector({2 - at / len(TRIGGER_PRECEDENCE):.2f}), "trigger", "{trigger}", "", "")'
     for at, trigger in enumerate(TRIGGER_PRECEDENCE)
 )
-"""A factor for the count of each trigger, between 1 and 2; the most serious trigger has the highest."""
+"""A factor between 1 and 2 for the count of each trigger; the most serious trigger has the highest factor."""
 
 RUNS = ("group_type", "assignor", "rebalance_protocol", "source")
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", GROUP)

@@ -13,7 +13,7 @@ from dashboards.parts.board import Board
 __all__ = ["SCHEMA_VERSION", "document", "text"]
 
 SCHEMA_VERSION = 39
-"""The schema version of Grafana 11.0, which later versions also read; the builders write the newest one."""
+"""The schema version of Grafana 11.0, which later versions also read; the builders write the newest version."""
 
 
 def document(board: Board) -> dict[str, Any]:

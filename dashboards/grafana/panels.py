@@ -47,7 +47,7 @@ def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
         .thresholds(_steps(panel.thresholds))
     )
     if panel.links:
-        # The builder creates links of a board, which have additional fields.
+        # The builder creates links for a board, and such links have additional fields.
         made.build().field_config.defaults.links = [{"title": each.title, "url": each.url} for each in panel.links]
     if panel.look in {Look.COUNTS, Look.DOTS}:
         made.interval(BAR)

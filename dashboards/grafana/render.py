@@ -16,7 +16,7 @@ from dashboards.parts.panel import Link
 __all__ = ["render"]
 
 HEADING_NUMBERS = 1_000
-"""Ids of headings start here, above those of panels."""
+"""Ids of headings start at this number, above the ids of panels."""
 
 
 def render(board: Board) -> dashboard.Dashboard:

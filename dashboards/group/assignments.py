@@ -1,4 +1,4 @@
-"""The assignment of the group."""
+"""The panels on the group's assignment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lag of the group."""
+"""The panels on the group's lag."""
 
 from __future__ import annotations
 

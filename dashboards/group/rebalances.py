@@ -1,4 +1,4 @@
-"""The rebalances of the group: causes, stalls, phases, moves."""
+"""The panels on the group's rebalances: causes, stalls, phases and moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States, membership and generations of the group."""
+"""The panels on the group's states, membership and generations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.ui.sentences.group_table import STATE_COLOURS
 __all__ = ["MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 
 STATES = tuple((str(state), colour) for state, colour in STATE_COLOURS.items())
-"""Each state and its colour. On the board, a state's number is its position here, starting at 1."""
+"""Each state and its colour. On the board, a state's number is its position in this list, starting at 1."""
 
 STATE = " or ".join(
     f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'

@@ -16,7 +16,7 @@ IDLE_RATIO = f"{PREFIX}poll_idle_ratio"
 LOWEST = f"min_over_time({IDLE_RATIO}{{{MEMBER}}}[$__range] @ end())"
 LIMIT = f"{PREFIX}poll_limit_seconds"
 LATEST_POLLS = f"{was_highest(AGE, MEMBER, *HOST)} or 0 * {was_highest(LIMIT, MEMBER, *HOST)}"
-"""A ranking of clients by the time since their last call of poll(); clients that do not push it come last."""
+"""A ranking of clients by the time since their last call of poll(); clients that do not push this metric come last."""
 
 NOTHING = "no client pushes telemetry to a gateway"
 

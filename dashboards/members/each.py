@@ -1,4 +1,4 @@
-"""Members compared with each other."""
+"""The panels that compare members with each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEHIND = (
     f"{was_highest(GENERATION_OF, GROUP, 'consumergroup')} - on (consumergroup) group_right () "
     f"{was_highest(GENERATION_OF, MEMBER, *WHO)}"
 )
-"""By how many generations each member is behind the newest of its group, over the whole time range."""
+"""The number of generations by which each member is behind its group's newest, over the whole time range."""
 
 EACH = Panel(
     10,

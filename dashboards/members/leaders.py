@@ -1,4 +1,4 @@
-"""Reports of leaders: assign() and its result."""
+"""The panels on reports of leaders about assign() and its result."""
 
 from __future__ import annotations
 

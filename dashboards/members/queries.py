@@ -65,24 +65,24 @@ def worst_of(metric: str, *by: str, number: int = 10) -> str:
 
 
 def counted_worst(metric: str, legend: str, *by: str) -> Query:
-    """Return the counter as bars, only the series with the highest increases in the time range."""
+    """Return the counter as bars; show only the series with the highest increases in the time range."""
     bars = bars_of(metric, _matchers(metric), *by, across="sum", only=_only(metric, "$__rate_interval"))
     return Query(f"({bars}{worst_of(metric, *by)}) > 0", legend)
 
 
 def mean_worst(metric: str, legend: str, *by: str) -> Query:
-    """Return the mean as points, only the series with the most time in the time range."""
+    """Return the mean as points; show only the series with the most time in the time range."""
     points = mean(metric, legend, *by)
     return Query(f"{points.expression}{worst_of(f'{metric}_sum', *by)}", legend)
 
 
 def highest_worst(metric: str, matchers: str, expression: str, legend: str, *by: str) -> Query:
-    """Return the gauge, only the series that were highest in the time range."""
+    """Return the gauge; show only the series that were highest in the time range."""
     return Query(worst(10, expression, was_highest(metric, matchers, *by), *by), legend)
 
 
 def mean(metric: str, legend: str, *by: str) -> Query:
-    """Return the mean of the observations since the previous point; no point without any."""
+    """Return the mean of the observations since the previous point; no point if there were none."""
     return Query(mean_of(metric, GROUP, *by, only=reporting("$__rate_interval")), legend)
 
 

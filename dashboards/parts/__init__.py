@@ -1,1 +1,1 @@
-"""The parts of boards as plain values: panels, queries, rows, variables."""
+"""Defines the parts of boards as plain values: panels, queries, rows and variables."""

@@ -9,7 +9,7 @@ __all__ = ["deploys"]
 
 
 def deploys(groups: str = GROUP, *, on: bool) -> Annotation:
-    """Return marks for the time of each rollout of ``groups``; ``on``: initially shown."""
+    """Return marks for the time of each rollout of ``groups``; ``on``: whether they are initially shown."""
     return Annotation(
         "Deploys",
         f"{gauge('kafka_rebalance_rollout_in_progress', groups)} == 1",

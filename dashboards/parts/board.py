@@ -1,4 +1,4 @@
-"""Boards as plain values: rows, variables, annotations and links to other boards."""
+"""Defines boards as plain values: rows, variables, annotations and links to other boards."""
 
 from __future__ import annotations
 

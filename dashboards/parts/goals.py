@@ -47,12 +47,12 @@ ALLOWED = round(1 - _SLO, 12)
 BURN_FAST = _number(_VALUES.alerts["KafkaGroupStallBudgetBurnFast"]["factor"])
 
 MARGIN, TIMEOUT_UNKNOWN = _STUCK["margin_seconds"], _STUCK["timeout_seconds"]
-"""In seconds: a rebalance is stuck after its rebalance timeout plus this margin; the timeout if it is unknown."""
+"""Seconds: a rebalance is stuck after its rebalance timeout plus this margin; and the timeout if it is unknown."""
 
 STORM, STORM_PER_MEMBER, STORM_MIN = str(_STORM["window"]), _STORM["per_member"], _STORM["rebalances"]
 
 ABORTED, ASSIGN_ERRORS = _FAILED["aborted"], _FAILED["assign_errors"]
-"""Limits for failed rebalances, by reason; a single aborted one is normal if a member joins late."""
+"""Limits for failed rebalances, by reason; one aborted rebalance is normal if a member joins late."""
 
 AVAILABILITY = below(0.99, _SLO)
 SHARES = above(_number(_VALUES.alerts["KafkaGroupAssignmentSkewed"]["ratio"]), 3)

@@ -1,4 +1,4 @@
-"""Panels as plain values: a question, its queries, and how the result is shown."""
+"""Defines panels as plain values: a question, its queries, and how the result is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BAD", "COUNT", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", 
 GOOD, WARN, BAD, NEUTRAL = "green", "orange", "red", "blue"
 
 Steps = tuple[tuple[float | None, str], ...]
-"""Thresholds: (lowest value, colour); the first one has no value."""
+"""Thresholds: (lowest value, colour); the first threshold has no value."""
 
 COUNT = "locale"
 """Grafana's unit for whole numbers with separators; with "short", 1,049 is shown as 1 K."""
@@ -46,7 +46,7 @@ class Look(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The link of a click: ``url`` with Grafana's variables."""
+    """The link that a click opens: ``url`` with Grafana's variables."""
 
     title: str
     url: str
@@ -92,7 +92,7 @@ class Panel:
     """The headings of the columns by which a table is sorted, highest first."""
 
     sort_up: tuple[str, ...] = ()
-    """The headings by which it is sorted first, lowest first."""
+    """The headings of the columns by which the table is sorted first, lowest first."""
 
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""PromQL of the boards: selected series, and how series of several observers are combined."""
+"""Writes the PromQL of the boards: selects series, and combines the series of several observers."""
 
 from __future__ import annotations
 

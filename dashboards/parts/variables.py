@@ -1,4 +1,4 @@
-"""The variables of boards; each one depends on the previous ones."""
+"""Defines the variables of boards; each variable depends on the previous variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACROSS = Variable(
 
 
 def cluster(metric: str) -> Variable:
-    """Return Kafka clusters by ``cluster_name``; All if it is not set."""
+    """Return Kafka clusters by ``cluster_name``; All if no name is set."""
     return Variable(
         "cluster",
         "Cluster",

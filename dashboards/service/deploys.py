@@ -1,4 +1,4 @@
-"""Rebalances in and outside deploys, on the Service board."""
+"""The panels on rebalances during and outside deploys, on the Service board."""
 
 from __future__ import annotations
 

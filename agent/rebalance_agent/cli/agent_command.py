@@ -1,9 +1,10 @@
 """Flags, settings, signals and exit codes that ``observe``, ``sidecar``, ``gateway`` and ``check`` share.
 
-SIGHUP restarts an observer or a sidecar with new settings, except in a terminal, which also sends it when it closes.
+SIGHUP restarts an observer or a sidecar with new settings, except in a terminal: a terminal also sends SIGHUP when it
+closes.
 
-Exit codes: 0 when stopped by a signal, 1 when it fails while it runs, 2 when it cannot start: a setting is wrong, a
-file that a setting names cannot be used, or an address cannot be listened on.
+Exit codes: 0 if a signal stopped the process, 1 if the process fails while it runs, 2 if the process cannot start. It
+cannot start if a setting is wrong, a file that a setting names cannot be used, or an address cannot be listened on.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ def add_agent_parser(
 def load_agent(
     name: str, model: type[_Settings], args: argparse.Namespace, *, logs: bool = False
 ) -> tuple[_Settings, dict[str, str]] | None:
-    """Load settings and Kafka properties, and set up logging; None if they are wrong, after printing the errors.
+    """Load settings and Kafka properties, and set up logging. If a setting is wrong, print the errors; return None.
 
-    ``logs``: warnings are lines of the log, as those of a process that runs on; else they are printed as errors are.
+    ``logs``: whether warnings are written to the log, as a process that keeps running does; otherwise they are printed.
     """
     try:
         settings, properties = _load(model, args)
@@ -95,8 +96,8 @@ def run_agent(
 ) -> int:
     """Run the process that ``make`` builds until a signal, and return the exit code.
 
-    On SIGHUP it stops in order and starts again with the current settings and secrets, if these are valid and
-    ``restarts`` allows it with the former settings.
+    On SIGHUP, the process stops cleanly and starts again with the current settings and secrets, if these are valid and
+    ``restarts`` returns True for the former settings.
     """
     loaded = load_agent(name, model, args, logs=True)
     if loaded is None:
@@ -132,7 +133,7 @@ def _load(model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, 
 
 
 def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restarts: bool) -> bool:
-    """Whether SIGHUP leads to a restart; if not, the reason is logged."""
+    """Return whether SIGHUP leads to a restart; if it does not, log the reason."""
     log = structlog.get_logger("rebalance_agent.settings")
     if not restarts:
         log.warning(
@@ -150,6 +151,6 @@ def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restar
 
 
 def _other_address(error: ListenError, settings: AgentSettings) -> str:
-    """Return the end of an error about an address: the flag for another one; empty if no setting has the address."""
+    """Return the end of an error about an address: the flag that changes it, or "" if no setting has the address."""
     set_by = next((flag(setting) for setting, value in settings if value == error.address), None)
     return f"; choose another with {set_by}" if set_by else ""

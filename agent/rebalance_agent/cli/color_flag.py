@@ -20,7 +20,7 @@ def add_color_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def choose_colors(color: str, environment: MutableMapping[str, str] = os.environ) -> None:
-    """Set the environment by ``--color``: libraries that write colours and child processes read it.
+    """Set the environment variables that ``--color`` requires; libraries and child processes read them.
 
     ``always`` wins over NO_COLOR (no-color.org), and ``never`` over FORCE_COLOR (force-color.org).
     """

@@ -27,4 +27,4 @@ COMMANDS = {
     "watch": ("show groups and their rebalances, live", "watch"),
     "whatif": ("show what a group's rebalances would have cost with other assignors", "agent"),
 }
-"""Command -> its help text, and the extra that installs its packages (empty for none)."""
+"""Command -> its help text and the extra that installs its packages (empty if it needs no extra)."""

@@ -13,14 +13,14 @@ from rebalance_agent.visible_names import did_you_mean
 __all__ = ["CommandParser", "add_command", "moment_ms", "not_empty", "number", "one_of", "whole_number"]
 
 DIGITS_MAX = 12
-"""Digits of a whole number: more than any bound has."""
+"""Maximum number of digits in a whole number; no bound has as many."""
 
 USAGE_LINES_MAX = 3
-"""The most lines of usage above an error: more would hide it."""
+"""Maximum number of usage lines above an error; more lines would hide the error."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that prints errors below a short usage; so do the parsers of the commands that are added to it."""
+    """A parser that prints errors below a short usage. Parsers of added commands do the same."""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage, without its flags if it is long, and ``message``; exit with 2."""
@@ -38,7 +38,7 @@ def add_command(
     description: str,
     epilog: str,
 ) -> argparse.ArgumentParser:
-    """Add the parser of the command ``name``. ``text``: the command in a few words."""
+    """Add the parser of the command ``name``. ``text`` describes the command in a few words."""
     return subparsers.add_parser(
         name,
         help=text,
@@ -49,14 +49,14 @@ def add_command(
 
 
 def not_empty(text: str) -> str:
-    """Return the type of an argument that is a name: any text that is not empty, as a shell's unset variable is."""
+    """Return ``text``, a name, unless it is empty, as the value of an unset shell variable is."""
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
     return text
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str], str]:
-    """Return the type of a flag that takes one of ``choices``; an error suggests the one that is most similar."""
+    """Return the type of a flag that takes one of ``choices``; an error suggests the most similar choice."""
     names = tuple(choices)
 
     def parsed(text: str) -> str:
@@ -79,7 +79,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def number(minimum: float, maximum: float, form: str) -> Callable[[str], float]:
-    """Return the type of a flag that takes a number from ``minimum`` to ``maximum``; errors name its ``form``."""
+    """Return the type of a flag that takes a number from ``minimum`` to ``maximum``; errors state the ``form``."""
 
     def parsed(text: str) -> float:
         try:
@@ -94,7 +94,7 @@ def number(minimum: float, maximum: float, form: str) -> Callable[[str], float]:
 
 
 def moment_ms(text: str) -> int:
-    """The type of a flag that takes a time: ISO 8601 (UTC unless it names another zone), or epoch milliseconds."""
+    """Return a time in epoch milliseconds, from ISO 8601 (in UTC if it names no zone) or epoch milliseconds."""
     try:
         if text.isascii() and text.isdigit():
             return int(text)

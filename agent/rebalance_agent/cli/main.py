@@ -1,6 +1,6 @@
 """The entry point of ``rebalance-agent``: selects the command and imports only that command's modules.
 
-Exit codes of every command: 0 done, 1 done with findings or failed, 2 wrong usage or input, 130 Ctrl-C.
+Every command has these exit codes: 0 done, 1 done with findings or failed, 2 wrong usage or input, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from rebalance_agent.visible_names import did_you_mean
 __all__ = ["main"]
 
 EXIT_CODES: dict[type[RebalanceAgentError], int] = {InvalidInputError: 2, AssignmentError: 2, RebalanceAgentError: 1}
-"""Error -> exit code; the first match applies. A command with other codes sets ``exit_codes`` in its parser."""
+"""Error -> exit code; the first match applies. A command with different codes sets ``exit_codes`` in its parser."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells report it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command with ``argv`` (default: the process's own) and return its exit code."""
+    """Run one command with ``argv`` (default: the arguments of the process), and return the exit code."""
     if argv is None and os.getpid() == 1:
-        # The kernel does not deliver signals without a handler to a container's first process.
+        # The kernel delivers a signal to a container's first process only if the process has a handler for it.
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:  # importing a command's modules takes a second, too
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) closed the pipe; without this the interpreter would report it again at exit.
+        # The reader (head, less) closed the pipe; without this line the interpreter would report that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -73,7 +73,7 @@ def _main(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         return _missing(command, error, arguments)
     except RebalanceAgentError as error:
-        # The module imports two hundred others: until this one is imported, Ctrl-C is a traceback.
+        # Imported here: the module imports two hundred others, and Ctrl-C would print a traceback until main() runs.
         printable = importlib.import_module("rebalance_agent.ui.words").printable
         text = "\n".join(map(printable, str(error).split("\n")))
         print(f"rebalance-agent {command}: {text}", file=sys.stderr)
@@ -85,7 +85,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a module with garbage collection off: modules are never freed, so collections would waste 0.25 s."""
+    """Import a module without garbage collection: modules are never freed, so collections would waste 0.25 s."""
     gc.disable()
     try:
         return importlib.import_module(name)
@@ -94,7 +94,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
-    """Exit with an error for an unknown argument, naming the flag that resembles it most."""
+    """Exit with an error for an unknown argument; the error names the most similar flag."""
     flag = word.partition("=")[0]
     if not flag.startswith("-"):
         parser.error(f"unexpected argument {word!r}")
@@ -117,19 +117,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 _PACKAGES = {"py4j": "pyspark", "yaml": "pyyaml"}
-"""Name of a module -> the package to install for it, where the names differ."""
+"""Module name -> the name of the package that contains the module, where these names differ."""
 
 
 def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str]) -> int:
-    """Print which extra installs the missing package, after the help if ``arguments`` ask for it.
+    """Print which extra installs the missing package, after the help if ``arguments`` ask for help.
 
-    A missing module of this package is raised again as a bug.
+    If the missing module belongs to this package, that is a bug, and the error is raised again.
     """
     extra = COMMANDS[command][1] or ("agent" if error.name == "yaml" else "")
     if not extra or (error.name or "").startswith("rebalance_agent"):
         raise error
     if extra == "agent" and (error.name or "").partition(".")[0] == "kafka":
-        extra = "gateway"  # a sidecar may be a gateway, too
+        extra = "gateway"  # a sidecar can also run a gateway
     if text := saved_help(arguments):
         print(text, flush=True)
     print(

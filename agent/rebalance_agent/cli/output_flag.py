@@ -1,4 +1,4 @@
-"""The flag ``--output`` of commands with a result, and the forms in which programs read results: JSON, YAML and CSV."""
+"""The flag ``--output`` of commands with a result, and the forms of results for programs: JSON, YAML and CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.ui.words import printable, table_text
 __all__ = ["add_output_flag", "as_csv", "as_text", "csv_lines", "summary_text"]
 
 _FORMULAS = ("=", "+", "-", "@")
-"""First characters of a cell that spreadsheets evaluate."""
+"""Characters that make spreadsheets evaluate a cell if the cell begins with one of them."""
 
 
 def add_output_flag(
@@ -21,8 +21,8 @@ def add_output_flag(
 ) -> None:
     """Add ``--output`` and its short form ``--json``.
 
-    ``shown``: the name of the form for people: ``table`` or ``text``. It is the default, unless ``default`` names
-    another form. ``csv_rows``: what a line of CSV is about; empty if the command has no CSV.
+    ``shown``: the name of the form for people, ``table`` or ``text``. This form is the default, unless ``default``
+    names another form. ``csv_rows``: what a line of CSV describes; empty if the command has no CSV.
     """
     forms = (shown, "json", "yaml", *(["csv"] if csv_rows else []))
     default = default or shown
@@ -40,10 +40,10 @@ def add_output_flag(
 
 
 def as_text(value: object, form: str, indent: int | None = None) -> str:
-    """Return a JSON-ready ``value`` as ``json``, with ``indent``, or as ``yaml``; without the line's end.
+    """Return a JSON-ready ``value`` as ``json`` (with ``indent``) or ``yaml``, without a line break at the end.
 
     Raises:
-        ModuleNotFoundError: YAML without its package, which the extra ``agent`` installs.
+        ModuleNotFoundError: ``form`` is ``yaml`` and its package is missing; the extra ``agent`` installs the package.
     """
     text = json.dumps(value, indent=indent)
     if form == "json":
@@ -54,24 +54,24 @@ def as_text(value: object, form: str, indent: int | None = None) -> str:
 
 
 def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """The rows as CSV (RFC 4180) under ``columns``, whose dots select values of nested objects; absent ones are empty.
+    """Return the rows as CSV (RFC 4180). Dots in ``columns`` select values of nested objects; absent values are empty.
 
-    A text that a spreadsheet would evaluate gets a leading apostrophe: other people choose the names of groups.
+    Group names are untrusted input, so a text that a spreadsheet would evaluate gets a leading apostrophe.
     """
     return "\n".join(csv_lines(columns, rows))
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """Yield the lines of `as_csv`, each as soon as its row is known."""
+    """Yield the lines of `as_csv`, each as soon as ``rows`` yields its row."""
     yield _csv_line(columns)
     for row in rows:
         yield _csv_line([_cell(_value(row, column)) for column in columns])
 
 
 def summary_text(summary: Mapping[str, object], form: str) -> str:
-    """Return the result of a run in the chosen form; in a table and in CSV, nested values have names with dots.
+    """Return the result of a run in the chosen form. Names of nested values have dots in a table and in CSV.
 
-    In a table, - is a value that is unknown, does not apply, or is empty.
+    In a table, "-" means that a value is unknown, does not apply, or is empty.
     """
     if form == "csv":
         return as_csv([name for name, _ in _flat(summary)], [summary])

@@ -1,4 +1,4 @@
-"""The help of commands whose packages are not installed: a copy of it, which `make docs` writes."""
+"""Returns the help of commands whose packages are not installed, from a copy that `make docs` writes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 __all__ = ["FILE", "saved_help"]
 
 FILE = "saved_help.json"
-"""Name of the file beside this module: a command, with a stage of ``pipeline``, -> the lines of its help."""
+"""File beside this module: command (``pipeline`` with its stage) -> the lines of the command's help."""
 
 
 def saved_help(arguments: Sequence[str]) -> str:
-    """Return the help that ``arguments`` ask for; empty if they ask for none."""
+    """Return the help that ``arguments`` ask for; empty if they do not ask for help."""
     if not {"-h", "--help"} & set(arguments):
         return ""
     text = Path(__file__).with_name(FILE).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The audit that `verify` runs: published events or tables against the offsets topic's records, and counters."""
+"""Runs the audit of `verify`: compares published events or tables, and counters, with the offsets topic's records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["verified"]
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """A ledger with all published events, which are complete from ``since_ms`` to ``until_ms`` (epoch ms)."""
+    """A ledger of all published events; the events are complete from ``since_ms`` to ``until_ms`` (epoch ms)."""
 
     ledger: Ledger
     since_ms: int
@@ -37,7 +37,7 @@ class _Account:
 
 
 def verified(options: argparse.Namespace) -> dict[str, AuditReport]:
-    """Reports by source: ``events``, with --tables also ``generations``; differences of counters are in ``events``.
+    """Return a report on ``events`` (with differences of counters), and with --tables also on ``generations``.
 
     Raises:
         RebalanceAgentError: flags contradict each other, a file cannot be read, or the cluster does not answer.
@@ -157,7 +157,7 @@ def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> Gro
 
 
 def _events(options: argparse.Namespace) -> Iterator[tuple[AuditedEvent, RecordPosition]]:
-    """Events about groups in the files; events of members, which may lack a cluster id, are left out."""
+    """Yield the events about groups in the files; events of members are left out, since they may lack a cluster id."""
     for name in options.events:
         for event, position in events_in("--events", name):
             if isinstance(event, AuditedEvent):
@@ -176,5 +176,5 @@ def _check_counters(metrics: str, events: str, options: argparse.Namespace, repo
 
 
 def _slim(event: Event) -> Event:
-    """The event with one member at most: counters need only whether there are any, and all events are in memory."""
+    """Return the event with at most one member, to save memory; counters need only to know if there are any."""
     return replace(event, members=event.members[:1]) if isinstance(event, GenerationEvent) else event

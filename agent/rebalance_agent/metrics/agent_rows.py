@@ -1,4 +1,4 @@
-"""Rows of the agent's own metrics, ``rebalance_agent_*``: whether it works and whether it reads everything."""
+"""Rows of the agent's own metrics, ``rebalance_agent_*``: whether the agent works and whether it reads everything."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ __all__ = [
 ]
 
 OTHER = "other"
-"""Label value for everything outside a label's closed set of values."""
+"""Label value for everything that is not in a label's closed set of values."""
 
 POLL_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
-"""Upper bounds in seconds: ListGroups takes about a millisecond per broker; 30 s is a client's usual timeout."""
+"""Upper bounds in seconds: ListGroups takes about a millisecond per broker, and a client's usual timeout is 30 s."""
 
 
 def agent_row(
@@ -107,7 +107,7 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""Modes in which the agent runs although something is refused to it; `runtime.settings.rights` names permissions."""
+"""Modes in which the agent runs although it lacks a permission; `runtime.settings.rights` names the permissions."""
 
 DEGRADED = agent_row(
     "degraded",
@@ -378,4 +378,4 @@ AGENT_ROWS: tuple[Metric, ...] = (
     POLL_SECONDS,
     LAST_POLL,
 )
-"""Rows in the order of /metrics and of the documentation; a process exports the rows of its role and of ``agent``."""
+"""Rows in the order of /metrics and the documentation; a process exports the rows of its role and of ``agent``."""

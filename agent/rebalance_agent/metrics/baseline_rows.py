@@ -1,4 +1,4 @@
-"""Rows of baselines: normal stalls per group, which the pipeline computes from its history and publishes."""
+"""Rows of baselines: each group's normal stall, which the pipeline computes from the history and publishes."""
 
 from __future__ import annotations
 

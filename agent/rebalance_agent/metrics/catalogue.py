@@ -1,7 +1,7 @@
-"""The catalogue: every metric that this version exports. Documentation, rules, boards and tests are checked against it.
+"""The catalogue: every metric that this version exports. Tests check documentation, rules and boards against it.
 
-To add a metric of groups, add a row to ``group_rows``, with the function that reads its value. To add a metric that a
-process counts itself, add a row to one of the other ``*_rows`` modules, and the code that sets the metric.
+To add a metric of groups, add a row to ``group_rows`` with the function that reads the metric's value. To add a metric
+that a process counts itself, add a row to one of the other ``*_rows`` modules, and add the code that sets the metric.
 """
 
 from __future__ import annotations
@@ -34,4 +34,4 @@ CATALOGUE: tuple[Metric, ...] = (
 """All rows, in the order of the documentation."""
 
 BY_NAME: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})
-"""Name as on /metrics -> row."""
+"""Name of a metric on /metrics -> its row."""

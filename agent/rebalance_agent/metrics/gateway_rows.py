@@ -1,4 +1,4 @@
-"""Rows of the gateway's metrics: connections, forwarded bytes, added latency, refusals, changed group frames."""
+"""Rows of the gateway's metrics: connections, forwarded bytes, added latency, refusals and changed group frames."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ READ_APIS: Mapping[int, str] = {
     71: "GetTelemetrySubscriptions",
     72: "PushTelemetry",
 }
-"""API key -> Kafka's name of the requests that the gateway decodes; it forwards all others undecoded."""
+"""API key -> Kafka's name for requests that the gateway decodes; the gateway forwards other requests undecoded."""
 
 READ_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
-"""Upper bounds in seconds: decoding takes about 50 microseconds, assigning a large group seconds."""
+"""Upper bounds in seconds: decoding takes about 50 microseconds; assigning a large group takes seconds."""
 
 PASS_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
 """Upper bounds in seconds: a read and a write take about 30 microseconds; slow readers delay frames for longer."""
@@ -210,7 +210,7 @@ GATEWAY_PUSH_ENDS = agent_row(
 )
 
 SEAT_MODES = ("on", "observe")
-"""Values of the label ``mode``: what happened, and what would have happened."""
+"""Values of the label ``mode``: whether the change happened or would have happened."""
 
 GATEWAY_ACTS = agent_row(
     "gateway_acts_total",

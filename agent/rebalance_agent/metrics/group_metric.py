@@ -1,4 +1,4 @@
-"""A metric of groups: a row of the catalogue with the function that reads its values from a group's view."""
+"""Defines a metric of groups: a catalogue row with the function that reads the values from a group's view."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ __all__ = [
 GROUP_LABEL = ("consumergroup",)
 
 FOLDED = "_folded"
-"""``client_id`` of the members beyond ``max_member_series``, ``topic`` of those beyond ``max_topic_series`` and
-``max_lag_topics``."""
+"""Label value ``client_id`` of members beyond ``max_member_series``, and ``topic`` of topics beyond
+``max_topic_series`` and ``max_lag_topics``."""
 
 Value = float | StallHistogram
 
 Values = Sequence[tuple[tuple[str, ...], Value]]
-"""The values of the labels after ``consumergroup``, and the value of that series."""
+"""The values of the labels after ``consumergroup``, and the value of the series with these labels."""
 
 
 class Sample(NamedTuple):
@@ -54,11 +54,12 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeriesLimits:
-    """Bounds of what is exported.
+    """Limits on the series that are exported.
 
-    For one group ``max_member_series``: different (client id, host) pairs; ``max_topic_series``: topics with numbers of
-    members and partitions; ``top_topics``: topics with a spread below 1; ``topic_shown``: whether a topic's name may
-    become a label. ``page_bytes_max``: bytes of all groups together; the largest groups beyond it have no series.
+    Three limits apply to each group. ``max_member_series``: different (client id, host) pairs. ``max_topic_series``:
+    topics with numbers of members and partitions. ``top_topics``: topics with a spread below 1. ``topic_shown``:
+    whether a topic's name may become a label. ``page_bytes_max``: bytes of all groups together; if the groups would
+    exceed this limit, the largest groups have no series.
     """
 
     max_member_series: int = 100
@@ -78,26 +79,26 @@ Topics = dict[str, tuple[int, int]]
 
 
 class ExportedGroup:
-    """A group's view with the limits that it is exported under."""
+    """A group's view with the limits for its export."""
 
     def __init__(self, view: GroupView, limits: SeriesLimits) -> None:
-        """``view`` is read, never changed."""
+        """``view`` is only read."""
         self.view = view
         self.limits = limits
 
     @property
     def owners(self) -> Owners:
-        """The members by their labels, at most ``max_member_series`` and one for all others."""
+        """The members by their labels: at most ``max_member_series`` entries, and one entry for all other members."""
         return self._owners[0]
 
     @property
     def topics(self) -> Topics:
-        """The assigned topics, at most ``max_topic_series`` and one for all others; none without that setting."""
+        """The assigned topics: at most ``max_topic_series``, and one entry for all others; empty if the limit is 0."""
         return self._topics[0]
 
     @property
     def folded(self) -> int:
-        """The number of (client id, host) pairs and topics that were folded to stay within the limits."""
+        """The number of (client id, host) pairs and topics that were folded to keep within the limits."""
         return self._owners[1] + self._topics[1]
 
     @cached_property
@@ -127,7 +128,7 @@ class ExportedGroup:
         beyond = len(owners) - self.limits.max_member_series
         if beyond <= 0:
             return dict(sorted(owners.items())), 0
-        # The most loaded keep their names: they are the ones that an operator looks for.
+        # The most loaded members keep their names, because operators look for these members.
         ranked = sorted(owners.items(), key=lambda owner: (-(owner[1][0] or 0), owner[0]))
         kept = dict(sorted(ranked[: self.limits.max_member_series]))
         folded = (FOLDED, "")
@@ -138,12 +139,12 @@ class ExportedGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupMetric(Metric):
-    """A row whose values are read from a group's view.
+    """A row with a function that reads the metric's values from a group's view.
 
-    One of three functions reads them. ``value``: one series, which changes only with the view; None if it is absent.
-    ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
-    now, epoch milliseconds; ``at_rest``: time changes it even while the group is at rest. ``series`` is the highest
-    number of series that a group of this type has of it, as far as `group_rows.GROUP_SERIES_MAX` counts them.
+    The function is one of three. ``value``: returns one series, which changes only with the view; None if it is absent.
+    ``samples``: returns several such series. ``running``: returns series that time changes as well; its second argument
+    is now in epoch milliseconds. ``at_rest``: whether time changes them even while the group is at rest. ``series``:
+    the maximum number of the metric's series for a group type, as `group_rows.GROUP_SERIES_MAX` counts them.
     """
 
     value: Callable[[GroupView], float | None] | None = None
@@ -159,7 +160,7 @@ def client_labels(client_id: str, host: str) -> tuple[str, str]:
 
 
 def polled(view: GroupView) -> bool:
-    """Whether the group is known from polls alone."""
+    """Return whether the group is known only from polls."""
     return view.source is Source.ADMIN
 
 
@@ -171,7 +172,7 @@ def gauge(
     value: Callable[[GroupView], float | None],
     series: Callable[[GroupType], int] = lambda _type: 1,
 ) -> GroupMetric:
-    """Return a gauge with one series per group, absent where ``value`` gives None."""
+    """Return a gauge with one series per group; the series is absent if ``value`` returns None."""
     name = f"kafka_rebalance_{name}"
     return GroupMetric(
         name, MetricType.GAUGE, ExporterRole.OBSERVER, text, GROUP_LABEL, unit, value=value, series=series
@@ -186,7 +187,7 @@ def counter(
     value: Callable[[Counters], float | None],
     series: Callable[[GroupType], int] = lambda _type: 1,
 ) -> GroupMetric:
-    """A counter with one series per group, absent as for `gauge`. Polls miss rebalances, so a polled group has none."""
+    """Return a counter with one series per group, absent as in `gauge` and for polled groups: polls miss rebalances."""
 
     def unless_polled(view: GroupView) -> float | None:
         return None if view.source is Source.ADMIN else value(view.counters)
@@ -208,7 +209,7 @@ def labelled(
     series: Callable[[GroupType], int],
     buckets: tuple[float, ...] = (),
 ) -> GroupMetric:
-    """Return a metric with labels besides ``consumergroup``: with the closed set of values of each, or names alone."""
+    """Return a metric with more labels; ``labels``: their names, or a mapping from names to closed sets of values."""
     values = labels if isinstance(labels, dict) else {}
     return GroupMetric(
         name,
@@ -236,7 +237,7 @@ def running(
     at_rest: bool = False,
     series: int = 1,
 ) -> GroupMetric:
-    """Return a metric whose value the passing of time changes; ``closed``: the closed sets of values of its labels."""
+    """Return a metric whose value changes with time; ``closed``: label -> the closed set of its values."""
     return GroupMetric(
         name,
         kind,

@@ -1,9 +1,9 @@
-"""Metrics of groups, from the coordinator's records, or from polls if the records may not be read.
+"""Metrics of groups, from the coordinator's records, or from polls if the agent may not read the records.
 
-A row describes a metric and has the function that reads its value from a group's view; no other list names it. A value
-that the source cannot know has no sample. Counters begin at 0 with a group's first view: ``increase()`` never shows a
-counter that begins at 1. Gauges of one group aggregate with ``max``, counters with ``sum by (consumergroup)
-(increase(...))``. `GROUP_ROWS` has the rows in the order of their definitions here.
+A row describes a metric and has the function that reads the metric's value from a group's view; no other list names the
+metric. A value that the source cannot know has no sample. Counters begin at 0 with a group's first view, because
+``increase()`` misses the first value of a series. Gauges of one group aggregate with ``max``, counters with
+``sum by (consumergroup) (increase(...))``. `GROUP_ROWS` has the rows in the order of their definitions here.
 """
 
 from __future__ import annotations
@@ -441,9 +441,9 @@ GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values
 """All rows above, in the order of /metrics and of the documentation."""
 
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
-"""The most series that one group exports. Half of them are one for each trigger, state or bucket.
+"""Maximum number of series that one group exports. Half of them are series for each trigger, state or bucket.
 
-Not counted: series of single members (``owner_*``, ``slowest_member``, ``seat_taken``), those of groups whose members
-report (stalls with ``basis="exact"``, failed ``assign()`` calls, partitions with two owners), and those that settings
-turn on: of single topics, skew by lag, skew by rate, co-partition breaks.
+The number does not include three kinds of series: series of single members (``owner_*``, ``slowest_member``,
+``seat_taken``), series from members' reports (stalls with ``basis="exact"``, failed ``assign()`` calls, partitions
+with two owners), and series that settings turn on (single topics, skew by lag or rate, co-partition breaks).
 """

@@ -1,4 +1,4 @@
-"""Makes the samples of a group's metrics from its view, by the rows of `group_rows`."""
+"""Computes the samples of a group's metrics from the group's view and the rows of `group_rows`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _RUNNING = tuple((metric, metric.running) for metric in GROUP_ROWS if metric.run
 
 
 class GroupSamples(NamedTuple):
-    """Values by metric, and how many (client id, host) pairs were folded to stay within the limits."""
+    """Values by metric, and the number of (client id, host) pairs that were folded to keep within the limits."""
 
     by_metric: Mapping[Metric, Values]
     folded: int
 
 
 def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
-    """Everything of a group that changes only with its view; see `running_samples` for what time changes."""
+    """Return all samples of a group that change only with its view; `running_samples` yields the other samples."""
     exported = ExportedGroup(view, limits)
     by_metric: dict[Metric, Values] = {
         metric: (((), number),) for metric, value in _VALUES if (number := value(view)) is not None
@@ -38,7 +38,7 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
 
 
 def constant_until_ms(view: GroupView, now_ms: int) -> int:
-    """Return until when (epoch ms) `running_samples` stay as they are, apart from rows that run ``at_rest``; 0: now."""
+    """Return until when (epoch ms) `running_samples` do not change, except rows that run ``at_rest``; 0: now."""
     if not view.at_rest:
         return 0
     until_ms = members_until_ms(view, now_ms)
@@ -46,7 +46,7 @@ def constant_until_ms(view: GroupView, now_ms: int) -> int:
 
 
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Values]]:
-    """Yield the values that change while the view does not: ages, partition-seconds, and members by name."""
+    """Yield the values that change although the view does not: ages, partition-seconds, and members by name."""
     for metric, running in _RUNNING:
         if values := running(view, now_ms):
             yield metric, values

@@ -1,4 +1,4 @@
-"""Values of the group metrics that have more labels than ``consumergroup``, or that change with time."""
+"""Computes the values of group metrics that have more labels than ``consumergroup`` or that change with time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MEMBERS_SHOWN_SECONDS = 3600
-"""Seconds after a rebalance for which its slowest member is exported, and those that departed."""
+"""For this number of seconds after a rebalance, its slowest member and its departed members are exported."""
 
 
 _TRIGGERS = tuple((trigger,) for trigger in Trigger)
@@ -38,51 +38,51 @@ _TRIGGERS = tuple((trigger,) for trigger in Trigger)
 
 
 _SHOWN_AS = {Departure.SILENT: Departure.UNKNOWN}
-"""Departures of members that may have failed are shown as unknown: there is evidence neither for it nor against it."""
+"""Departures of members that may have failed are exported as unknown, because the evidence does not decide it."""
 
 
 def states(group: ExportedGroup) -> Values:
-    """One series for each state that the type can have: 1 for the present one, else 0."""
+    """Return one series for each state that the group type can have: 1 for the present state, 0 for the others."""
     view = group.view
     return [((state,), int(state is view.state)) for state in STATES[view.group_type]]
 
 
 def completed(group: ExportedGroup) -> Values:
-    """Return the number of completed rebalances for each trigger, 0 included."""
+    """Return the number of completed rebalances for each trigger, including triggers with 0."""
     completed = group.view.counters.completed
     return () if polled(group.view) else [(labels, completed.get(labels[0], 0)) for labels in _TRIGGERS]
 
 
 def failed(group: ExportedGroup) -> Values:
-    """Aborted generations, and failed assign() calls once a member has reported."""
+    """Return aborted generations and, after the first report of a member, failed assign() calls."""
     counters = group.view.counters
     failed = {FailureReason.ABORTED: counters.aborted, FailureReason.ASSIGN_ERROR: counters.assign_errors}
     return () if polled(group.view) else [((why,), number) for why, number in failed.items() if number is not None]
 
 
 def stalls(group: ExportedGroup) -> Values:
-    """Return the histogram of each basis; `Basis.BOUND` has one from the first view on."""
+    """Return the histogram of each basis; `Basis.BOUND` has a histogram from the first view on."""
     born = () if polled(group.view) else (Basis.BOUND,)
     stalls = {basis: StallHistogram() for basis in born} | group.view.counters.stalls
     return [((basis,), stalls[basis]) for basis in Basis if basis in stalls]
 
 
 def in_progress(view: GroupView, now_ms: int) -> Values:
-    """Return seconds since the running rebalance began, 0 when none runs."""
+    """Return the seconds since the running rebalance began; 0 if no rebalance is running."""
     if polled(view) and view.state not in SETTLED:
         return ()  # a poll shows a rebalance, but not its start
     return (((), max(0, now_ms - view.running.started_ms) / 1000 if view.running else 0),)
 
 
 def empty_seconds(view: GroupView, now_ms: int) -> Values:
-    """Return the seconds since the last member left, 0 while there are members; none where that time is unknown."""
+    """Return the seconds since the last member left; 0 while there are members, no series if the time is unknown."""
     if view.members:
         return (((), 0),)
     return (((), max(0, now_ms - view.empty.since_ms) / 1000),) if view.empty else ()
 
 
 def unowned(view: GroupView, now_ms: int) -> Values:
-    """Return the partition-seconds without an owner for each reason, 0 included."""
+    """Return the partition-seconds without an owner for each reason, including reasons with 0."""
     if polled(view) or view.partitions is None:
         return ()
     seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
@@ -90,7 +90,7 @@ def unowned(view: GroupView, now_ms: int) -> Values:
 
 
 def group_stalls(view: GroupView, now_ms: int) -> Values:
-    """Return the seconds of the group's stalls that reached each limit, 0 included."""
+    """Return the seconds of the group's stalls that reached each limit, including limits with 0."""
     if polled(view) or view.partitions is None:
         return ()
     seconds = view.stalled_time.at(now_ms - COUNTED_LATE_MS)
@@ -119,7 +119,7 @@ def worst_topics(group: ExportedGroup) -> Values:
 
 
 def seats_taken(group: ExportedGroup) -> Values:
-    """When consumers took seats (epoch seconds), the newest ``max_member_series``; of equal labels the newest."""
+    """Return when consumers took seats (epoch seconds): the newest ``max_member_series``, one for equal labels."""
     taken: dict[tuple[str, ...], float] = {}
     for member in group.view.members:
         if (occupant := member.occupant) is not None:
@@ -130,20 +130,20 @@ def seats_taken(group: ExportedGroup) -> Values:
 
 
 def members_until_ms(view: GroupView, now_ms: int) -> int | None:
-    """Return until when (epoch ms) `slowest` and `departures` stay as they are; None if there are none."""
+    """Return until when (epoch ms) `slowest` and `departures` do not change; None if neither has series."""
     times = [each.at_ms for each in view.awaited] + [each.at_ms for each in view.departed]
     until = (at_ms + MEMBERS_SHOWN_SECONDS * 1000 for at_ms in times)
     return min((until_ms for until_ms in until if now_ms < until_ms), default=None)
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:
-    """Return seconds of the slowest member of each recent rebalance, for `MEMBERS_SHOWN_SECONDS`."""
+    """Return the seconds of the slowest member of each rebalance in the last `MEMBERS_SHOWN_SECONDS`."""
     since_ms = now_ms - MEMBERS_SHOWN_SECONDS * 1000
     return [((member.client_id, member.host), member.seconds) for member in view.awaited if member.at_ms > since_ms]
 
 
 def departures(view: GroupView, now_ms: int) -> Values:
-    """Return how often each member departed that failed or keeps leaving, for `MEMBERS_SHOWN_SECONDS`."""
+    """Return how often each member that failed or keeps leaving departed, for `MEMBERS_SHOWN_SECONDS`."""
     since_ms = now_ms - MEMBERS_SHOWN_SECONDS * 1000
     return [
         ((member.client_id, member.host, _SHOWN_AS.get(member.how, member.how)), member.times)

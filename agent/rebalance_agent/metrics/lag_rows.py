@@ -1,7 +1,7 @@
 """Rows of consumer lag, for the groups that ``lag_groups`` names.
 
-Groups and topics have metrics with different names, so that no query adds both up by mistake. ``topic="_folded"``
-stands for the topics beyond ``max_lag_topics``: the sum over a group's topics is the group's lag.
+Groups and topics have metrics with different names, so that a query cannot add both by mistake. ``topic="_folded"``
+stands for the topics beyond ``max_lag_topics``, so the sum over a group's topics is the group's lag.
 """
 
 from __future__ import annotations
@@ -86,5 +86,5 @@ LAG_ROWS: tuple[Metric, ...] = (
 """In the order of /metrics and of the documentation."""
 
 GROUP_LAG_SERIES = sum(row.labels == ("consumergroup",) for row in LAG_ROWS)
-"""Series of a group whose lag is measured, besides two for each of its topics, up to ``max_lag_topics``, and two for
-the rest."""
+"""Series of a group with measured lag. Each of its topics, up to ``max_lag_topics``, adds two series, and all other
+topics together add two series."""

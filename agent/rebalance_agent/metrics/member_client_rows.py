@@ -1,4 +1,4 @@
-"""Rows of members' clients behind a gateway: their library, and what they measure and push (KIP-714)."""
+"""Rows of members' clients behind a gateway: each client's library, and the metrics that it pushes (KIP-714)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 STATS = ("avg", "max")
-"""Values of the label ``stat``: over the client's own window, which is the time since its last push for librdkafka, and
-60 seconds for Java."""
+"""Values of the label ``stat``, over the client's own window. For librdkafka, the window is the time since the last
+push; for Java, it is 60 seconds."""
 
 _CLIENT = ("consumergroup", "client_id", "host")
 _STATS: Mapping[str, tuple[str, ...]] = {"stat": STATS}

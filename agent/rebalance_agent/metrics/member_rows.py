@@ -1,4 +1,4 @@
-"""Rows of member metrics: what one consumer process measured, exported by its sidecar. ``sum`` aggregates them."""
+"""Rows of member metrics, which a consumer process measures and its sidecar exports. ``sum`` aggregates them."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 CALLBACK_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 15.0, 30.0, 60.0, 300.0)
-"""Upper bounds in seconds: from a callback that only logs to one that takes all of ``max.poll.interval.ms`` (5 min)."""
+"""Upper bounds in seconds: from a callback that only logs to a callback of ``max.poll.interval.ms`` (5 min)."""
 
 ASSIGN_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
-"""Upper bounds in seconds: from a small group to one whose leader exceeds its own session timeout."""
+"""Upper bounds in seconds: from a small group to a group whose leader exceeds its own session timeout."""
 
 _CLIENT = ("consumergroup", "client_id")
 

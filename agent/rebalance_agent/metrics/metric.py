@@ -1,4 +1,4 @@
-"""A metric as one frozen row of data; exported text, registries, documentation and tests are made from it."""
+"""Defines a metric as a frozen row of data, from which exported text, registries and documentation are made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MetricType(StrEnum):
 
 
 class ExporterRole(StrEnum):
-    """The process that exports a metric; ``agent`` stands for every process. No row belongs to two roles."""
+    """The process that exports a metric; ``agent`` means every process. A row belongs to exactly one role."""
 
     OBSERVER = "observer"
     SIDECAR = "sidecar"
@@ -30,9 +30,9 @@ class ExporterRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """One row of the catalogue. Rows are compared by identity, since each exists once.
+    """One row of the catalogue. Rows are compared by identity, because each row exists once.
 
-    ``name``: as on /metrics, with ``_total`` or ``_info``. ``unit``: the values' unit; empty if they have none.
+    ``name``: the name on /metrics, with ``_total`` or ``_info``. ``unit``: the unit of the values; may be empty.
     ``values``: label -> its closed set of values, for labels that have one. ``buckets``: a histogram's upper bounds.
     """
 

@@ -7,13 +7,13 @@ from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 __all__ = ["ASSIGNOR_WAIT", "JOIN", "JOIN_BUCKETS", "PHASE_ROWS", "RECONCILE", "SYNC", "SYNC_BUCKETS"]
 
 JOIN_BUCKETS = (0.01, 0.05, 0.25, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0)
-"""Upper bounds in seconds: a follow-up rebalance takes milliseconds, a slow member its max.poll.interval (5 min).
+"""Upper bounds in seconds: a follow-up rebalance takes milliseconds, a slow member up to max.poll.interval (5 min).
 
-Members reconcile with their heartbeats (every 5 s by default), once they have revoked what they must give up.
+Members reconcile with their heartbeats (every 5 s by default) after they have revoked the partitions to give up.
 """
 
 SYNC_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
-"""Upper bounds in seconds: the leader of a small group answers within milliseconds, that of a large one in seconds."""
+"""Upper bounds in seconds: the leader of a small group answers in milliseconds, of a large group in seconds."""
 
 
 def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:

@@ -1,7 +1,7 @@
-"""Names that come from outside, bounded in bytes wherever they are repeated: in every label of /metrics, and in links.
+"""Shortens names of clients and groups to a maximum number of bytes in every label of /metrics and in links.
 
-Kafka bounds a topic's name (249 characters) but not those of groups, clients, instances and racks (32,767 bytes in a
-record), and a page of /metrics repeats a group's name in each of its series.
+Kafka limits topic names to 249 characters. Names of groups, clients, instances and racks can have 32,767 bytes in a
+record, and a page of /metrics repeats a group's name in each of the group's series.
 """
 
 from __future__ import annotations
@@ -11,27 +11,28 @@ import hashlib
 __all__ = ["NAME_BYTES_MAX", "SHORT_NAME_BYTES_MAX", "is_long", "short_name"]
 
 NAME_BYTES_MAX = 249
-"""UTF-8 bytes of a name that stays as it is: Kafka's own limit for topics, so that no topic's name is shortened."""
+"""Maximum UTF-8 bytes of a name that is not shortened: Kafka's limit for topics, so topic names are never shortened."""
 
 _MARK, _HASH_BYTES = "…", 16
 
 SHORT_NAME_BYTES_MAX = NAME_BYTES_MAX + len(_MARK.encode()) + 2 * _HASH_BYTES
-"""The most UTF-8 bytes that `short_name` returns."""
+"""Maximum UTF-8 bytes that `short_name` returns."""
 
-_CONTINUING = range(0x80, 0xC0)  # bytes of UTF-8 that begin no character
-_SURELY_SHORT = NAME_BYTES_MAX // 4  # characters; UTF-8 has at most four bytes for one
+_CONTINUING = range(0x80, 0xC0)  # UTF-8 bytes that do not begin a character
+_SURELY_SHORT = NAME_BYTES_MAX // 4  # characters; a character has at most four bytes in UTF-8
 
 
 def is_long(name: str) -> bool:
-    """Whether `short_name` changes this name."""
+    """Return whether `short_name` changes this name."""
     return len(name) > _SURELY_SHORT and len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX
 
 
 def short_name(name: str) -> str:
-    """``name`` itself up to `NAME_BYTES_MAX` bytes of UTF-8, else its beginning, ``…`` and 128 bits of its BLAKE2b.
+    """Return ``name`` if it has at most `NAME_BYTES_MAX` UTF-8 bytes, else its beginning, ``…`` and a 128-bit BLAKE2b.
 
-    Different names stay different: a shortened one has more than `NAME_BYTES_MAX` bytes, so it equals no name that is
-    left as it is, and nobody finds two names with the same hash. It is the same in every process. Apply it once.
+    Different names stay different: a shortened name has more than `NAME_BYTES_MAX` bytes, so it differs from every name
+    that is not shortened, and two names with the same hash cannot be found. The result is the same in every process.
+    Apply the function only once.
     """
     if len(name) <= _SURELY_SHORT:
         return name

@@ -1,7 +1,7 @@
 """The Spark pipeline: stores rebalance history in Delta tables and computes baselines, cost, what-if and reports.
 
 - ``ingest``: writes published events and old log records into the table ``events``.
-- ``tables``: contains the schemas, and for each table one pure function that computes it from DataFrames.
+- ``tables``: defines the schemas, and for each table one pure function that computes the table from DataFrames.
 - ``table_schema``: defines a table by its columns, key and partitions. ``percentiles``: computes percentiles as Spark
   columns.
 - ``increments``: finds the days of groups that changed since the last run. ``write_conflicts``: repeats writes that
@@ -11,8 +11,8 @@
 - ``spark``: provides the Spark session, its Java and its jars.
 - ``report``: reads the tables and renders one HTML file. ``weekly``: compares two weeks.
 - ``stages``: runs the stages after ingest, in order.
-- ``errors``: `PipelineError`.
+- ``errors``: defines `PipelineError`.
 
-This is the only package that imports ``pyspark``, ``delta``, ``pandas``, ``pyarrow`` and ``py4j``. The package contains
-no rebalance logic of its own: ``tracking`` detects rebalances, ``advice`` computes what-if and recommendations.
+No other package imports ``pyspark``, ``delta``, ``pandas``, ``pyarrow`` or ``py4j``. The pipeline contains no
+rebalance logic of its own: ``tracking`` detects rebalances, and ``advice`` computes what-if and recommendations.
 """

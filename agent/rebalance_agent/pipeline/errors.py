@@ -1,4 +1,4 @@
-"""Defines the pipeline's error, part of the tree in ``rebalance_agent.errors``; shortens Spark's errors to a line."""
+"""Defines the pipeline's error, a subclass of an error in ``rebalance_agent.errors``, and shortens Spark's errors."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ class PipelineError(RebalanceAgentError):
 
 
 def one_line(error: Exception, characters_max: int = 500) -> str:
-    """Return the beginning of a message, which Spark puts before its stack traces, as one line."""
+    """Return the beginning of a message as one line; in Spark's errors, stack traces follow the beginning."""
     return " ".join(str(error).split())[:characters_max]

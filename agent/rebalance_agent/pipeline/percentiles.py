@@ -1,4 +1,4 @@
-"""Percentiles as Spark columns, by the nearest-rank method: each percentile is an observed value."""
+"""Computes percentiles as Spark columns with the nearest-rank method; each percentile is an observed value."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["in_order", "percentile"]
 def in_order(values: str) -> Column:
     """Return an aggregate: the group's values in one sorted array, without nulls.
 
-    All percentiles are read from this array. Each ``percentile_disc`` would build and shuffle a map of counted values
-    of its own, even for groups with a single value.
+    All percentiles are read from this array. With ``percentile_disc``, each percentile would build and shuffle its own
+    map of counted values, even for groups with a single value.
     """
     return F.sort_array(F.collect_list(values))
 

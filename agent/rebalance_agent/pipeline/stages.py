@@ -1,7 +1,7 @@
-"""Runs the pipeline's stages after ingest; `cli` calls them one by one.
+"""Runs the pipeline's stages after ingest; `cli` calls the stages one by one.
 
-A repeated run, or a run after late events, gives the same result as one run over all events: a stage reads whole tables
-and overwrites its own, or replaces the days of groups that the new events change (`increments`).
+A repeated run, or a run after late events, gives the same result as one run over all events. A stage reads whole tables
+and overwrites its own tables, or replaces only the groups' days that new events change (`increments`).
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def aggregate(
     *,
     full: bool = False,
 ) -> None:
-    """Compute the other tables of `AGGREGATED` from ``events``; ``baselines`` as of ``now_ms``.
+    """Compute the other tables of `AGGREGATED` from ``events``, and ``baselines`` as of ``now_ms``.
 
-    Unless ``full``, generations, members and group_hours are computed only for what changed (see `increments`).
+    Unless ``full`` is True, generations, members and group_hours are computed only for changed days (`increments`).
     """
     update(tables, now_ms, on_step, full=full)
     on_step("baselines")
@@ -99,7 +99,7 @@ def find_changes(tables: DeltaTables, on_step: OnStep) -> None:
 
 
 def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
-    """Check the expectations of the named tables; append the results to ``expectations`` and return them."""
+    """Check the expectations of the named tables; append the results to ``expectations``, and return the results."""
     on_step(f"expectations about {', '.join(names)}")
     results = expectations({name: tables.read(name) for name in names}, now_ms).collect()
     tables.append("expectations", tables.spark.createDataFrame(list(results), EXPECTATIONS.schema))
@@ -135,8 +135,8 @@ def follow_advice(tables: DeltaTables, on_step: OnStep) -> None:
 def fidelity_summary(tables: DeltaTables) -> Mapping[str, float | None]:
     """Return how well replays reproduce recorded assignments, from the table ``fidelity``, over all groups.
 
-    ``moves`` and ``skew``: the share (0 to 1) of the ``checked`` decisions for which the replay gives the same moves,
-    or the same skew; None if none was checked. ``not_comparable``: the number of decisions that could not be checked.
+    ``moves`` and ``skew``: the share (0 to 1) of the ``checked`` decisions for which the replay gives the same moves or
+    skew; None if no decision was checked. ``not_comparable``: the number of decisions that could not be checked.
     """
     names = ("checked", "same_moves", "same_skew", "not_comparable")
     row = tables.read("fidelity").agg(*(F.sum(name) for name in names)).first()

@@ -1,4 +1,4 @@
-"""Defines what a table of the pipeline is: its columns, its key and its Delta partitioning."""
+"""Defines the properties of a table of the pipeline: its columns, its key and its Delta partitioning."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DRIFT_DAYS = 1
 class Table:
     """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
 
-    ``rank``: SQL expressions. If two rows have the same key, a merge keeps the one of higher rank, or the first of
-    equal ones; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
-    replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
+    ``rank``: SQL expressions. If two rows have the same key, a merge keeps the row of higher rank, or the first row if
+    ranks are equal; without a rank, the row written last. ``partitioned_by``: Delta's partition columns. In ``day``, a
+    row and its replacement are at most `DRIFT_DAYS` apart, so a merge reads only the folders of those days.
     ``keeps_changes``: whether Delta keeps the changed rows of each version (its change data feed).
     """
 

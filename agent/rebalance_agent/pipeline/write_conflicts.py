@@ -1,4 +1,4 @@
-"""Repeats a write of a Delta table that conflicts with another writer's."""
+"""Repeats a write of a Delta table if it conflicts with the write of another writer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 __all__ = ["ATTEMPTS_MAX", "retry_conflicts"]
 
 ATTEMPTS_MAX = 10
-"""Attempts of a write. Two writers of a table seldom conflict more than once; after ten, something else is wrong."""
+"""Maximum attempts of a write. Two writers seldom conflict twice; after ten attempts, something else is wrong."""
 
 _CONFLICT = re.compile(
     r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"
@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 
 
 def retry_conflicts(write: Callable[[], _Result]) -> _Result:
-    """Write, again if another writer was faster, at most `ATTEMPTS_MAX` times; return what ``write`` returns."""
+    """Call ``write``, again if another writer was faster, at most `ATTEMPTS_MAX` times; return its result."""
     for _ in range(ATTEMPTS_MAX - 1):
         try:
             return write()

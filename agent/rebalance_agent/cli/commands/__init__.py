@@ -1,1 +1,1 @@
-"""The commands of ``rebalance-agent``: one module each, with ``add_parser`` and ``run`` (the exit code)."""
+"""The commands of ``rebalance-agent``. Each module has ``add_parser`` and ``run``, which returns the exit code."""

@@ -95,7 +95,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; 0: done, 1: some lines were invalid (``--ndjson``), 2: wrong usage or input."""
+    """Run the command. Return 0: done, 1: some lines were invalid (``--ndjson``), or 2: wrong usage or input."""
     chosen = _choose(args.strategy, args.protocol)
     config = _config(chosen, args.config)
     if args.ndjson and args.output != "json":
@@ -169,12 +169,12 @@ def _readable_identity(data: object) -> dict[str, object]:
 
 
 def _print(result: Mapping[str, object], form: str = "json") -> None:
-    # Flushed line by line: a caller that writes one group at a time waits for its answer.
+    # Each line is flushed, because a caller that writes one group at a time waits for the answer.
     print(_written(json.dumps(result, sort_keys=True), form), flush=True)
 
 
 def _written(text: str, form: str) -> str:
-    """Return the result, whose JSON is ``text``, in the chosen form."""
+    """Return the JSON ``text`` of a result in the chosen form."""
     if form == "json":
         return text
     result = json.loads(text)

@@ -1,4 +1,4 @@
-"""``rebalance-agent completion``: prints a script with which a shell completes the commands and their flags."""
+"""``rebalance-agent completion``: prints a script that lets a shell complete the commands and their flags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ exit codes: 0 done, 2 wrong usage
 """
 
 _WORDS = {"pipeline": "STAGES"}
-"""Command -> the name in its module that holds the possible first words after the command."""
+"""Command -> the name of the constant in the command's module that lists the possible first arguments."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,13 +40,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script; the exit code."""
+    """Print the script, and return the exit code."""
     print(SCRIPTS[options.shell](list(_commands())), end="")
     return 0
 
 
 def _commands() -> Iterator[CommandWords]:
-    """Yield all commands; one whose packages are missing has no flags."""
+    """Yield all commands; a command whose packages are missing has no flags."""
     for name, (text, _) in COMMANDS.items():
         try:
             module = importlib.import_module(f"rebalance_agent.cli.commands.{name}")

@@ -1,4 +1,4 @@
-"""``rebalance-agent decode``: records of ``__consumer_offsets``, of a cluster or from NDJSON, as readable NDJSON."""
+"""``rebalance-agent decode``: prints records of ``__consumer_offsets``, read from a cluster or NDJSON, as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LINE_BYTES_MAX", "add_parser", "run"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of one input line: base64 of a record twelve times the size that brokers take by default (1 MiB)."""
+"""Maximum bytes of an input line: base64 of a record twelve times as large as brokers accept by default (1 MiB)."""
 
 KINDS = (*dict.fromkeys(table.kind for table in RECORDS.values()), "unknown")
 """The kinds of records, in the order of their key versions."""
@@ -135,7 +135,7 @@ def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         raise InvalidInputError("FILE", "cannot be combined with a cluster")
     if args.raw and args.output != "json":
         raise InvalidInputError("--output", "must be json with --raw")
-    # Files are decoded with no package but this one.
+    # Decoding files needs no other package than this one.
     source = importlib.import_module("rebalance_agent.cli.inputs.cluster_records")
     for raw in source.cluster_records(args):
         if args.since is not None and raw.timestamp < args.since:
@@ -144,7 +144,7 @@ def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         try:
             record = decode_record(raw.key, raw.value)
         except DecodeError as error:
-            # The record's group is not known.
+            # The group of this record is unknown.
             yield raw_json(raw) if args.raw else {"error": f"partition {raw.partition}, offset {raw.offset}: {error}"}
             continue
         if args.group in (None, record.group):

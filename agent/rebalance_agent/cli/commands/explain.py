@@ -68,15 +68,15 @@ COLUMNS = (
 """Columns of CSV: fields of a rebalance in the API."""
 
 LAST_DEFAULT = 3
-"""Rebalances that are explained without a flag."""
+"""Number of rebalances that are explained by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class _GroupPast:
-    """Rebalances newest first and rollouts of a group, their source in words, and the whole ``history``.
+    """A group's rebalances (newest first) and rollouts, the description of their source, and the whole ``history``.
 
-    ``now``: the group's present state, which only an agent knows: it measures the lag, and reads members' reports
-    together with records.
+    ``now``: the group's present state. Only an agent knows this state, because an agent measures the lag and combines
+    the members' reports with the records.
     """
 
     source: str
@@ -151,13 +151,13 @@ def _from_cluster(options: argparse.Namespace) -> _GroupPast:
 
 
 def _unsettled(now: GroupDetail | None) -> list[str]:
-    """Sentences on the rebalances that cannot be explained yet; none without an agent."""
+    """Return sentences on the rebalances that cannot be explained yet; without an agent there are none."""
     texts = (unsettled_text(now.summary), running_text(now.summary, now.now_ms)) if now else ()
     return [wrapped(text) for text in texts if text]
 
 
 def _present(now: GroupDetail) -> list[str]:
-    """Sentences on the group now: unsettled rebalances, gaps of the assignment, two owners, and catching up."""
+    """Return sentences on the group now: unsettled rebalances, gaps in the assignment, two owners, and catching up."""
     group, texts = now.summary, _unsettled(now)
     if text := gaps_text(group):
         texts.append(wrapped(f"Now: {text}."))
@@ -183,7 +183,7 @@ def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> 
 
 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
-    """The number of explained rebalances in words, empty for 0; ``details`` has ``last`` + 1 if there are more."""
+    """Describe how many rebalances are explained ("" for 0); ``details`` has ``last`` + 1 if there are more."""
     number = len(_completed(details))
     if not (number and last):
         return ""

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = load_agent("gateway", GatewaySettings, args)
     if loaded is None:
         return 2
-    # After the settings: a wrong rule is an error with and without kafka-python.
+    # Imported after the settings are loaded, so that a wrong rule is an error even without kafka-python.
     from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle  # noqa: PLC0415
 
     settings, properties = loaded
@@ -99,7 +99,7 @@ def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
 
 
 def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, rule: SeatRule) -> str:
-    """Describe what the rule would have spared in the group's past, as far as the cluster still has it."""
+    """Describe what the rule would have avoided in the group's past, as far back as the cluster has records."""
     from rebalance_agent.gateway.explain_rules import past_text  # noqa: PLC0415 - see `run`
 
     try:

@@ -1,4 +1,4 @@
-"""``rebalance-agent migrate``: whether a group can migrate to the consumer protocol (KIP-848), and its progress."""
+"""``rebalance-agent migrate``: prints if a group can migrate to the consumer protocol (KIP-848), or its progress."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the answer, or follow the change; return the exit code."""
+    """Print the answer, or follow the migration; return the exit code."""
     quiet_logs()
     wishes = MigrationWishes(options.assignor, options.pattern)
     if options.assignor == "":
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 def _compared(
     history: RecordedHistory, inputs: MigrationInputs, wishes: MigrationWishes
 ) -> tuple[Figures, Sequence[BrokerOutcome]] | None:
-    """Return the recorded figures, and those of the brokers' assignors; None if no classic rebalance is recorded."""
+    """Return the recorded figures and those of the brokers' assignors; None if no classic rebalance is recorded."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return None
     names = (wishes.assignor,) if wishes.assignor else inputs.limits.assignors or ("uniform", "range")
@@ -126,7 +126,7 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
 
 
 def _written(step: MigrationStep, form: str) -> str:
-    """Return a step as JSON in one line, or as a document of a stream of YAML."""
+    """Return a step as one line of JSON, or as one document of a YAML stream."""
     return ("---\n" if form == "yaml" else "") + as_text(asdict(step), form)
 
 

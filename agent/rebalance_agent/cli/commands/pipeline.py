@@ -22,7 +22,7 @@ STAGES = {
     "maintain": "join small files of the tables, and remove old files and rows",
     "jars": "print the paths of the jars that spark-submit needs",
 }
-"""Stage -> its help text; the module ``cli.pipeline.STAGE`` has its flags."""
+"""Stage -> its help text; the module ``cli.pipeline.STAGE`` defines the stage's flags."""
 
 DESCRIPTION = """\
 Analyses the history of a fleet's rebalances on Spark: normal durations, costs, and the effect of other assignors.
@@ -50,7 +50,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("stage", metavar="STAGE", help="one of the stages below")
     rest = parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    rest.required = False  # an error would name it beside a missing stage
+    rest.required = False  # otherwise the error about a missing stage would also name this argument
     parser.set_defaults(run=run, parser=parser)
 
 

@@ -41,7 +41,7 @@ containers wait for the sidecar: if the sidecar cannot start, it waits for a sig
 """
 
 CANNOT_BEGIN = 2
-"""Exit code of `run_agent` for a process that could not start."""
+"""Exit code of `run_agent` if the process could not start."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.stay:
         return run_agent("sidecar", GatewaySettings, args, _role, _restarts)
     stop = threading.Event()
-    # Handlers stay installed: the first process of a container gets no signal that it has no handler for.
+    # Handlers stay installed: a container's first process gets only the signals that it has a handler for.
     with stop_on_signals(stop):
         code = run_agent("sidecar", GatewaySettings, args, _role, _restarts)
         if code == CANNOT_BEGIN:

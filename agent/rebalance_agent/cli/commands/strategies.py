@@ -48,7 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; 0: done, 2: an unknown name."""
+    """Run the command. Return 0: done, or 2: a name is unknown."""
     unusable = () if args.name else unusable_plugins()
     chosen = [strategy(name) for name in args.name] or list(known_strategies().values())
     if args.output == "text":

@@ -45,7 +45,7 @@ compare (without --allow-empty)
 """
 
 SHOWN_MAX = 200
-"""Differences that are printed; --json prints all that were kept."""
+"""Maximum number of differences in the text; --json prints all differences that were kept."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -125,7 +125,7 @@ def _print(report: AuditReport, title: str) -> None:
 
 
 def _as_json(reports: Mapping[str, AuditReport]) -> dict[str, object]:
-    """Return the report on events, with those on other tables in it; ``clean`` covers all of them."""
+    """Return the report on events, which contains the reports on other tables; ``clean`` covers all reports."""
     events, *others = map(_report_json, reports.values())
     tables = dict(zip([*reports][1:], others, strict=True))
     clean = all(report.clean for report in reports.values())

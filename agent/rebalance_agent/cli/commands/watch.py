@@ -1,4 +1,4 @@
-"""``rebalance-agent watch``: a live table of groups, or the same as plain text."""
+"""``rebalance-agent watch``: shows a live table of groups, or prints the table once as plain text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ COLUMNS = (
 """Columns of CSV: fields of a group in the API."""
 
 SETTLE_SECONDS_MAX = 30.0
-"""Seconds that --once waits at most for a cluster to be read: a large offsets topic takes some seconds."""
+"""Maximum seconds that --once waits until a cluster is read; reading a large offsets topic takes some seconds."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Watch until q or Ctrl-C, or print once; return the exit code."""
-    # Textual writes to standard error.
+    # Standard error must be a terminal, too, because Textual writes to it.
     once = options.once or options.output != "table" or not all(map(is_live, (sys.stdin, sys.stdout, sys.stderr)))
     quiet_logs()
     with ExitStack() as stack:
@@ -125,7 +125,7 @@ def _no_match(wanted: str, total: int) -> str:
 
 
 def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:
-    """Return the groups of the rows, in their order, as the API has them."""
+    """Return the groups of ``rows`` in the order of the rows, in the API's form."""
     groups = {summary.group: value_to_json(summary) for summary in answer.groups}
     chosen = [groups[row.group] for row in rows]
     return as_csv(COLUMNS, chosen) if form == "csv" else as_text({"now_ms": answer.now_ms, "groups": chosen}, form)

@@ -15,10 +15,10 @@ _FILES = {"FILE", "PATH", "FOLDER"}
 
 @dataclass(frozen=True, slots=True)
 class FlagWords:
-    """A flag: its ``names``, its help, and what may follow it.
+    """A flag: its ``names``, its help, and what may follow the flag.
 
-    ``takes_value``: whether a value must follow; ``values``: the possible ones, empty if there are others; ``file``:
-    whether the value is the name of a file or folder.
+    ``takes_value``: whether a value must follow. ``values``: the possible values; empty if others are possible.
+    ``file``: whether the value is the name of a file or folder.
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ def _flags(parser: argparse.ArgumentParser) -> Iterator[FlagWords]:
         if not action.option_strings or action.help == argparse.SUPPRESS:
             continue
         metavar = action.metavar if isinstance(action.metavar, str) else ""
-        # A setting with fixed values has them as its metavariable: debug|info|warning.
+        # The metavariable of a setting with fixed values lists these values: debug|info|warning.
         values = (
             tuple(map(str, action.choices)) if action.choices else tuple(metavar.split("|")) if "|" in metavar else ()
         )

@@ -1,4 +1,4 @@
-"""Scripts that complete ``rebalance-agent`` in Bash, Zsh and fish. All words are in them, so completion is fast."""
+"""Scripts that complete ``rebalance-agent`` in Bash, Zsh and fish. They contain all words, so completion is fast."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rebalance_agent.cli.completion.command_words import CommandWords, FlagWords
 __all__ = ["SCRIPTS"]
 
 HELP_CHARACTERS_MAX = 80
-"""Characters of a flag's help in fish, which shows it beside the flag."""
+"""Maximum characters of a flag's help in fish; fish shows the help beside the flag."""
 
 _FIRST = ("--help", "--version")
-"""Flags before a command."""
+"""Flags that may precede a command."""
 
 _BASH = """\
 # Completion of rebalance-agent in Bash, by `rebalance-agent completion bash`.
@@ -59,7 +59,7 @@ def _bash(commands: Sequence[CommandWords]) -> str:
 
 
 def _zsh(commands: Sequence[CommandWords]) -> str:
-    """Return the script for Zsh, which runs that for Bash."""
+    """Return the script for Zsh, which runs the script for Bash."""
     return _ZSH + _bash(commands)
 
 
@@ -114,7 +114,7 @@ def _fish_words(command: CommandWords) -> Iterator[str]:
 
 
 def _fish_text(text: str) -> str:
-    """Return the beginning of a text in single quotes, as fish reads them."""
+    """Return the beginning of a text, quoted with single quotes for fish."""
     cut = text if len(text) <= HELP_CHARACTERS_MAX else text[: HELP_CHARACTERS_MAX - 1] + "…"
     return "'" + cut.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

@@ -1,4 +1,4 @@
-"""A client of an observer's HTTP API: the `GroupSource` of commands."""
+"""A client of an observer's HTTP API; commands use it as their `GroupSource`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from rebalance_agent.model.event_json import json_object, value_from_json
 __all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentApi", "AgentError"]
 
 ANSWER_BYTES_MAX = 64 << 20
-"""Bytes of an answer; one with ten thousand groups has about 6 MB."""
+"""Maximum bytes of an answer; an answer with ten thousand groups has about 6 MB."""
 
 ANSWER_TIMEOUT_S = 10.0
 """Seconds without data after which a request fails; an agent answers from memory."""
 
 ERROR_BYTES_MAX = 4_096
-"""Bytes of an error's body that are read."""
+"""Maximum number of bytes that are read from the body of an error."""
 
 OTHERS = "--url selects another agent, --bootstrap-servers reads a cluster directly"
 
@@ -40,7 +40,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Refuses redirects: a token is sent only to the address that the user gave."""
 
     def http_error_302(self, *_arguments: object, **_named: object) -> None:
-        """Do not follow: the redirect itself is handled as an error."""
+        """Do not follow the redirect; it is then handled as an error."""
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
@@ -65,7 +65,7 @@ class AgentApi:
         self._headers = {"Accept": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
-        # No proxy: it would see the token unencrypted.
+        # No proxy is used, because a proxy would see the token unencrypted.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
         if self.address.startswith("https:"):
             files = ("--ca-file", ca_file), ("--cert-file", cert_file), ("--key-file", key_file)
@@ -94,7 +94,7 @@ class AgentApi:
         return self._get(RebalanceList, f"groups/{_segment(name)}/rebalances")
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events."""
+        """Return one rebalance with its events."""
         return self._get(RebalanceDetail, f"groups/{_segment(name)}/rebalances/{_segment(identity)}")
 
     def _get(self, kind: type[_Value], path: str) -> _Value:
@@ -147,5 +147,5 @@ def _base(url: str) -> str:
 
 
 def _segment(text: str) -> str:
-    # Clients and proxies resolve a segment of dots alone as a parent directory.
+    # Clients and proxies treat a segment that consists only of dots as the current or parent directory.
     return quote(text, safe="").replace(".", "%2E") if set(text) <= {"."} else quote(text, safe="")

@@ -39,20 +39,20 @@ __all__ = [
 ]
 
 MEMBERS_MAX = 20_000
-"""Members of one group: more than Kafka's coordinators can handle."""
+"""Maximum members of one group: more than Kafka's coordinators can handle."""
 
 PARTITIONS_MAX = 2_000_000
-"""Partitions over all topics: as many as the largest KRaft clusters have. Bounds the memory that a short text needs."""
+"""Maximum partitions of all topics: as many as the largest KRaft clusters have. Limits the memory for short texts."""
 
 INT32_MAX = 2**31 - 1
 """Largest partition number and generation in Kafka's protocol."""
 
 
 def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscription:
-    """Read a group. ``config`` (already validated) applies where the group's or a member's own config has no value.
+    """Read a group. The validated ``config`` applies where neither the group's nor the member's config has a value.
 
     Raises:
-        InvalidInputError: a field is unknown, missing, out of bounds or of the wrong type; the first one is named.
+        InvalidInputError: a field is unknown, missing, out of bounds or of the wrong type; names the first such field.
     """
     fields = as_object("", data, {"id", "topics", "members", "config"}, required={"topics", "members"})
     topics = {}
@@ -99,7 +99,7 @@ def setting_text(path: str, setting: Setting[Any], value: object) -> str:
     """Return a setting's value as text, as Kafka clients take it; ``value`` is a number or text.
 
     Raises:
-        InvalidInputError: ``value`` is neither, or out of bounds.
+        InvalidInputError: ``value`` is neither a number nor text, or is out of bounds.
     """
     text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
     if not isinstance(text, str):
@@ -148,7 +148,7 @@ def _member(path: str, value: object, config: Mapping[str, str]) -> MemberSubscr
 
 
 def _owned(path: str, value: object, topics: Iterable[str]) -> TopicPartitions:
-    # Topics without owned partitions get an empty tuple: that overrides what the member's user data claims.
+    # Topics without owned partitions get an empty tuple, which overrides the partitions in the member's user data.
     owned: dict[str, tuple[int, ...]] = dict.fromkeys(topics, ())
     for topic, numbers in as_object(path, value).items():
         where = f"{path}.{shown(as_name(path, topic))}"
@@ -164,7 +164,7 @@ def _owned(path: str, value: object, topics: Iterable[str]) -> TopicPartitions:
 
 
 def _config(path: str, value: object, *, shared: bool) -> dict[str, str]:
-    """Read settings; a member's ``config`` may have those of another strategy than the chosen one."""
+    """Read settings; a member's ``config`` may contain settings of strategies that were not chosen."""
     config = {}
     for name, text in as_object(path, value).items():
         setting, where = find_setting(name), f"{path}.{shown(name)}"

@@ -1,4 +1,4 @@
-"""Flags of a cluster that a command connects to itself; environment and file complete them, as for `observe`."""
+"""Flags for a cluster that a command itself connects to. Environment and file add settings, as for `observe`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
 
 
 def names_cluster(options: argparse.Namespace) -> bool:
-    """Whether any flag of `add_cluster_flags` was given."""
+    """Return whether any flag of `add_cluster_flags` was given."""
     return bool(options.bootstrap_servers or options.kafka or options.kafka_config or options.config)
 
 
 def cluster_flags_text(options: argparse.Namespace) -> str:
-    """Return the given flags of `add_cluster_flags` as text, each after a blank, for the line of another command."""
+    """Return the given flags of `add_cluster_flags` as text for another command line, each after a blank."""
     flags = [
         ("--bootstrap-servers", options.bootstrap_servers),
         *(("--kafka", entry) for entry in options.kafka or ()),

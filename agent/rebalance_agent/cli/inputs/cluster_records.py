@@ -19,10 +19,10 @@ __all__ = ["cluster_records"]
 
 
 def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
-    """The records of the flags' cluster, in order within each partition; with ``follow`` also all that come later.
+    """Yield the records of the flags' cluster, in order within each partition; with ``follow``, also later records.
 
-    ``group``: only the partition that has the records of this group. ``since`` (epoch ms): from the first record of
-    this time or later on.
+    ``group``: read only the partition with the records of this group. ``since`` (epoch ms): begin with the first
+    record of this time or later.
 
     Raises:
         InvalidInputError: a setting is wrong, or no brokers are named.

@@ -1,4 +1,4 @@
-"""The settings and Kafka properties that the flags of a cluster name."""
+"""Reads the settings and Kafka properties of the cluster that the flags name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dic
 
 
 def similar_group(properties: Mapping[str, str], group: str) -> str:
-    """The end of an error about an unknown ``group``: see `did_you_mean`; empty if the brokers list it, or no group."""
+    """Return the end of an error about an unknown ``group`` (see `did_you_mean`); "" if there is none."""
     try:
         names = [listed.group for listed in Cluster(properties).list_groups().groups]
     except ClusterError:

@@ -63,7 +63,7 @@ def add_host_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def host_names(options: argparse.Namespace) -> HostNames:
-    """Return the rules for the names of hosts: the flag, or else the setting of the cluster to observe.
+    """Return the rules for host names, from the flag or else from the setting of the cluster to observe.
 
     Raises:
         InvalidInputError: the flag is not valid, or a setting is wrong.
@@ -77,7 +77,7 @@ def host_names(options: argparse.Namespace) -> HostNames:
 
 
 def wants_direct(options: argparse.Namespace) -> bool:
-    """Whether the flags name a cluster to observe in this process.
+    """Return whether the flags name a cluster to observe in this process.
 
     Raises:
         InvalidInputError: the flags name both sources.
@@ -109,7 +109,7 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
     """Return the rebalances of ``group`` that the agent remembers.
 
     Raises:
-        NotKnownError: the agent shows no such group; the text names a group of a similar name, if there is one.
+        NotKnownError: the agent does not have the group; the text names a group with a similar name, if there is one.
         RebalanceAgentError: the agent does not answer.
     """
     try:
@@ -117,7 +117,7 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
     except NotKnownError as error:
         names = [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups]
         meant = did_you_mean(group, names)
-        # The similar name takes the place of the last part, which names the command that lists the groups.
+        # The similar name replaces the last part of the text, which names the command that lists the groups.
         unknown, _, rest = str(error).rpartition("; ")
         raise NotKnownError(f"{unknown or rest}{meant}" if meant else str(error)) from None
 
@@ -139,7 +139,7 @@ def past_in_cluster(options: argparse.Namespace) -> GroupPast:
 
 
 def quiet_logs() -> None:
-    """Suppress log lines, which would damage the table on the terminal."""
+    """Suppress log lines, because they would damage the table on the terminal."""
     configure_logs("error", "console")
     logging.getLogger().handlers = [logging.NullHandler()]
     structlog.configure(cache_logger_on_first_use=False)

@@ -1,6 +1,6 @@
-"""Validators for parsed JSON: each takes a value and its path, and returns the value with its type.
+"""Validators for parsed JSON. Each validator takes a value and its path, and returns the value with its type.
 
-All of them raise InvalidInputError, which names the path.
+A validator raises an InvalidInputError that names the path.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ __all__ = [
 ]
 
 INPUT_BYTES_MAX = 256 * 1024 * 1024
-"""Bytes of one group's JSON: several times the size of 2,000 members with a million partitions."""
+"""Maximum bytes of one group's JSON: several times the size of a group of 2,000 members with a million partitions."""
 
 NAME_MAX = 32_767
-"""Characters of a name: the longest string of Kafka's protocol."""
+"""Maximum characters of a name: the length of the longest string in Kafka's protocol."""
 
 SHOWN_MAX = 80
-"""Characters of an invalid name that an error repeats."""
+"""Maximum characters of an invalid name in an error."""
 
 
 def parse_json(text: bytes) -> object:
     """Parse one JSON text strictly: UTF-8, no duplicate names in an object, no NaN.
 
     Raises:
-        InvalidInputError: the text is not such JSON, or longer than `INPUT_BYTES_MAX`.
+        InvalidInputError: the text is not such JSON, or is longer than `INPUT_BYTES_MAX`.
     """
     if len(text) > INPUT_BYTES_MAX:
         raise InvalidInputError("", f"longer than {INPUT_BYTES_MAX} bytes")
@@ -63,7 +63,7 @@ def parse_json(text: bytes) -> object:
 def as_object(
     path: str, value: object, allowed: set[str] | None = None, required: Iterable[str] = ()
 ) -> Mapping[str, object]:
-    """Return an object with the ``required`` names; with ``allowed``, without any others."""
+    """Return an object that has all ``required`` names and, if ``allowed`` is given, only allowed names."""
     if not isinstance(value, dict):
         raise InvalidInputError(path or "group", "must be an object")
     if allowed is not None:
@@ -79,14 +79,14 @@ def as_object(
 
 
 def as_list(path: str, value: object, what: str) -> list[object]:
-    """Return a list; the caller validates its items. ``what``: their name in the error."""
+    """Return a list, whose items the caller validates. ``what``: the word for the items in the error."""
     if not isinstance(value, list):
         raise InvalidInputError(path, f"must be a list of {what}")
     return value
 
 
 def as_names(path: str, value: object, what: str) -> tuple[str, ...]:
-    """Return a list of names; ``what``: their kind in the error."""
+    """Return a list of names. ``what``: the word for the names in the error."""
     items = as_list(path, value, what)
     for index, item in enumerate(items):
         if not isinstance(item, str) or not item:
@@ -103,7 +103,7 @@ def as_entries(path: str, value: object, count: int) -> list[object]:
 
 
 def as_text(path: str, value: object) -> str:
-    """Text of at most `NAME_MAX` characters."""
+    """Return text of at most `NAME_MAX` characters."""
     if not isinstance(value, str):
         raise InvalidInputError(path, "must be text")
     if len(value) > NAME_MAX:
@@ -112,7 +112,7 @@ def as_text(path: str, value: object) -> str:
 
 
 def as_name(path: str, value: object) -> str:
-    """Text of 1 to `NAME_MAX` characters."""
+    """Return text of 1 to `NAME_MAX` characters."""
     text = as_text(path, value)
     if not text:
         raise InvalidInputError(path, "must not be empty")
@@ -149,7 +149,7 @@ def as_bytes(path: str, value: object) -> bytes:
 
 
 def shown(name: str) -> str:
-    """Return a name as errors repeat it: on one line, at most `SHOWN_MAX` characters."""
+    """Return a name for an error: on one line, with at most `SHOWN_MAX` characters."""
     return repr(name[:SHOWN_MAX]) if not name.isprintable() or len(name) > SHOWN_MAX else name
 
 

@@ -1,4 +1,4 @@
-"""Reads files of lines, plain or gzipped, and standard input, with a bound on the length of a line."""
+"""Reads lines from plain or gzipped files and from standard input, each up to a maximum length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Value = TypeVar("_Value")
 
 @contextmanager
 def open_input(name: str) -> Iterator[BinaryIO]:
-    """Open a file for the block; ``-`` is standard input.
+    """Open a file until the end of the block; ``-`` is standard input.
 
     Raises:
         InvalidInputError: the file cannot be opened.
@@ -28,7 +28,7 @@ def open_input(name: str) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     try:
-        stream = Path(name).open("rb")  # noqa: SIM115 - closed below; only the opening may fail so
+        stream = Path(name).open("rb")  # noqa: SIM115 - closed below; only the error of opening is caught here
     except OSError as error:
         raise InvalidInputError(name, error.strerror or "cannot be read") from None
     with stream:
@@ -36,7 +36,7 @@ def open_input(name: str) -> Iterator[BinaryIO]:
 
 
 def bounded_lines(stream: BinaryIO, bytes_max: int) -> Iterator[bytes]:
-    """The lines of ``stream``; a line of more than ``bytes_max`` is cut to one byte more, and its rest is skipped."""
+    """Yield the lines of ``stream``; a line above ``bytes_max`` is cut to ``bytes_max`` + 1, its rest is skipped."""
     while line := stream.readline(bytes_max + 1):
         yield line
         while len(line) > bytes_max and not line.endswith(b"\n"):
@@ -45,10 +45,10 @@ def bounded_lines(stream: BinaryIO, bytes_max: int) -> Iterator[bytes]:
 
 @contextmanager
 def open_lines(flag: str, name: str) -> Iterator[BinaryIO]:
-    """Open a file for the block, through gzip if its name ends in ``.gz``.
+    """Open a file until the end of the block; decompress it if its name ends in ``.gz``.
 
     Raises:
-        InvalidInputError: the file cannot be opened or read to its end; the error names ``flag``.
+        InvalidInputError: the file cannot be opened, or cannot be read to its end; the error names ``flag``.
     """
     path = Path(name)
     try:
@@ -61,10 +61,10 @@ def open_lines(flag: str, name: str) -> Iterator[BinaryIO]:
 def values_of(
     name: str, stream: BinaryIO, bytes_max: int, parse: Callable[[bytes], _Value]
 ) -> Iterator[tuple[int, _Value]]:
-    """(number from 1, parsed value) of the lines that are not blank.
+    """Yield the line number (from 1) and the parsed value of each line that is not blank.
 
     Raises:
-        InvalidInputError: a line is longer than ``bytes_max``, or ``parse`` raised it; the error names the line.
+        InvalidInputError: a line is longer than ``bytes_max``, or ``parse`` raised this error; names the line.
     """
     for number, line in enumerate(bounded_lines(stream, bytes_max), 1):
         if len(line) > bytes_max:

@@ -1,4 +1,4 @@
-"""The inputs of `migrate`: the group's records, the brokers' settings, and the recorded rebalances."""
+"""Reads the inputs of `migrate`: the group's records, the brokers' settings, and the recorded rebalances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["MigrationInputs", "read_inputs"]
 
 OVERLAP_MS = 60_000
-"""Milliseconds before now at which following begins, so that no record is missed; those applied already are skipped."""
+"""Milliseconds before now at which following begins, so that no record is missed. Applied records are skipped."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class MigrationInputs:
 
     @property
     def group(self) -> MigratingGroup:
-        """The group now.
+        """Return the group's present state.
 
         Raises:
             NotKnownError: there is no such group in the cluster.
@@ -51,9 +51,9 @@ class MigrationInputs:
         return self.recorded.present
 
     def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
-        """Yield the group now, and again after each record that changes it, without end.
+        """Yield the group's present state, and again after each record that changes the group, without end.
 
-        A group that changes its protocol is deleted and created in the same moment, so a deleted one is waited for.
+        A group that changes its protocol is deleted and recreated at once, so iteration continues after a deletion.
 
         Raises:
             RebalanceAgentError: the cluster does not answer.
@@ -69,7 +69,7 @@ class MigrationInputs:
 
 
 def read_inputs(options: argparse.Namespace) -> MigrationInputs:
-    """Read the group and the settings from the cluster that the flags name; the group may not exist.
+    """Read the group and the settings from the cluster that the flags name. The group need not exist.
 
     Raises:
         RebalanceAgentError: a setting is wrong, or the cluster does not answer.
@@ -84,9 +84,9 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
 
 
 def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
-    """Return the id of the group's coordinator, and its settings; without those that may not be read.
+    """Return the id of the group's coordinator, and the settings that the user may read.
 
-    The group is not described: librdkafka 2.16 ends the process if an assignment does not decode.
+    The group is not described, because librdkafka 2.16 aborts the process if it cannot decode an assignment.
     """
     count = cluster.identify()[1].get(OFFSETS_TOPIC, 0)
     leader = cluster.leader(OFFSETS_TOPIC, offsets_partition(group, count)) if count else -1
@@ -104,12 +104,12 @@ def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:
 
 
 def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords, after: int = -1) -> Iterator[int]:
-    """Apply the cluster's records with offsets above ``after``; yield the offset of each that counted.
+    """Apply the cluster's records with offsets above ``after``; yield the offset of each applied record.
 
-    Records that do not decode are skipped.
+    Records that cannot be decoded are skipped.
     """
     for raw in cluster_records(options):
-        # Commits are nearly all of the topic, and do not count here.
+        # Nearly all records of the topic are offset commits, which are not needed here.
         offset = -1 if raw.offset is None else raw.offset
         if offset <= after or record_kind(raw.key) == OFFSET_COMMIT.kind:
             continue

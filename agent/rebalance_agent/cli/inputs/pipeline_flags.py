@@ -1,4 +1,4 @@
-"""Shared by the stages of the pipeline: flags for tables, Spark and Kafka, and progress on stderr."""
+"""Defines flags for tables, Spark and Kafka, and prints progress on stderr; all stages of the pipeline use it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ __all__ = [
 
 
 PARTITIONS_MAX = 10_000
-"""The most partitions of a shuffle; each task writes a block for each of them, so the cost grows with the square."""
+"""Maximum partitions of a shuffle. Each task writes a block for each partition, so the cost grows quadratically."""
 
 
 def stage_parser(
     subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
 ) -> argparse.ArgumentParser:
-    """Add the parser of a stage; its texts keep their line breaks."""
+    """Add the parser of a stage; ``description`` and ``epilog`` keep their line breaks."""
     return subparsers.add_parser(
         name,
         description=description,
@@ -97,7 +97,7 @@ def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
 def open_tables(
     options: argparse.Namespace, stage: str, progress: ProgressLines | None = None
 ) -> Iterator[DeltaTables]:
-    """The tables that the flags name, in a Spark session that ends with the block; ``progress`` prints its tasks."""
+    """Open the tables that the flags name, in a Spark session for the block; ``progress`` prints Spark's tasks."""
     more: Mapping[str, str] = pairs("--spark", options.spark)
     settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # ignores broken pipes to a stopped Spark
@@ -112,18 +112,18 @@ class ProgressLines:
     """Prints progress on stderr, at most one line per ``every_s`` seconds."""
 
     def __init__(self, stage: str, every_s: float = 2.0, clock: Clock | None = None) -> None:
-        """``stage``: the name that lines begin with."""
+        """Start the clock. ``stage``: the name with which each line begins."""
         self._stage, self._every_s, self._clock = stage, every_s, clock or SystemClock()
         self._begun = self._clock.monotonic()
         self._last = float("-inf")
 
     @property
     def seconds(self) -> float:
-        """Seconds since it was made."""
+        """Seconds since this object was created."""
         return self._clock.monotonic() - self._begun
 
     def print_line(self, text: str, *, always: bool = False) -> None:
-        """Print ``text``, unless a line was printed less than ``every_s`` ago; ``always``: in any case."""
+        """Print ``text`` if ``always`` is True or the last line was printed at least ``every_s`` ago."""
         now = self._clock.monotonic()
         if always or now - self._last >= self._every_s:
             self._last = now

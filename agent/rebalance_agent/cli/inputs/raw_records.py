@@ -1,4 +1,4 @@
-"""Records of ``__consumer_offsets`` from lines of JSON, with keys and values in base64."""
+"""Reads records of ``__consumer_offsets`` from lines of JSON, with keys and values in base64."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """A record; ``value`` None is a tombstone. ``timestamp`` (epoch ms), partition and offset: None if missing."""
+    """A record; a ``value`` of None is a tombstone. ``timestamp`` (epoch ms), partition and offset: None if missing."""
 
     key: bytes
     value: bytes | None
@@ -28,10 +28,10 @@ class RawRecord:
 def raw_record(line: bytes) -> RawRecord:
     """Read ``{"key": BASE64, "value": BASE64 | null, "timestamp": MS, "partition": N, "offset": N}``.
 
-    The last three may be absent.
+    The last three fields may be absent.
 
     Raises:
-        InvalidInputError: the line is no such object.
+        InvalidInputError: the line is not such an object.
     """
     try:
         record = json.loads(line)

@@ -1,4 +1,4 @@
-"""File inputs of `verify`: events, records, and the text of a scrape."""
+"""Reads the files of `verify`: events, records, and the text of a scrape."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rebalance_agent.runtime.watch.audit_source import Scrape, scraped
 __all__ = ["events_in", "records_in", "scrape_in"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of a line: an event or record many times as large as brokers accept by default (1 MiB)."""
+"""Maximum bytes of a line: an event or record many times as large as brokers accept by default (1 MiB)."""
 
 METRICS_BYTES_MAX = 256 * 1024 * 1024
-"""Bytes of a scrape; one with 20,000 groups has about 150 MB."""
+"""Maximum bytes of a scrape; a scrape with 20,000 groups has about 150 MB."""
 
 
 def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
-    """Events of a file (one per line) with their positions.
+    """Yield the events of a file (one per line) with their positions.
 
     Raises:
-        InvalidInputError: the file cannot be read (names ``flag``), or a line is not an event (names the line).
+        InvalidInputError: the file cannot be read, or a line is not an event; names ``flag`` or the line.
     """
     with open_lines(flag, name) as stream:
         for number, event in values_of(name, stream, LINE_BYTES_MAX, lambda line: event_from_json(json_object(line))):
@@ -34,10 +34,10 @@ def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
 
 
 def records_in(name: str) -> Iterator[LogRecord]:
-    """Records of a file, in order by partition; records without an offset are numbered consecutively.
+    """Yield the records of a file, ordered within each partition; records without an offset are numbered in sequence.
 
     Raises:
-        InvalidInputError: a line is not a record, or its offset is not after the one before.
+        InvalidInputError: a line is not a record, or its offset is not greater than the offset before it.
     """
     next_offsets: dict[int, int] = {}
     with open_lines("--records", name) as stream:

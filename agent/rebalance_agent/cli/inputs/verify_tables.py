@@ -1,4 +1,4 @@
-"""Table inputs of `verify`, read with Spark. Imported only with --tables, so that `verify` needs no Spark otherwise."""
+"""Reads the tables of `verify` with Spark. It is imported only for --tables, so `verify` needs no Spark otherwise."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EventsOfTables:
-    """Ledgers over the tables ``events`` and ``generations`` of one cluster; records are still to be added to both.
+    """Ledgers of the tables ``events`` and ``generations`` of one cluster, to which the records must still be added.
 
-    ``reach_ms``: time of the newest event (epoch ms) when `aggregate` last made ``generations``; None if unknown.
+    ``reach_ms``: time of the newest event (epoch ms) when `aggregate` last wrote ``generations``; None if unknown.
     """
 
     cluster_id: str
@@ -59,7 +59,7 @@ class EventsOfTables:
 def events_of_tables(
     options: argparse.Namespace, cluster_id: str | None, shows: Callable[[str], bool]
 ) -> EventsOfTables:
-    """Read the tables. Without a ``cluster_id``, they must have events of one cluster only.
+    """Read the tables. Without a ``cluster_id``, the tables must have events of one cluster only.
 
     Raises:
         InvalidInputError: the tables have no events of that cluster.

@@ -1,4 +1,4 @@
-"""The input of `whatif`: a group's recorded events, from an agent, a cluster or a file of events."""
+"""Reads the input of `whatif`: a group's recorded events, from an agent, a cluster or a file."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from rebalance_agent.runtime.watch.history_reader import GroupPast
 __all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "find_past"]
 
 LINE_BYTES_MAX = 4 << 20
-"""Bytes of a line: four times the largest event that brokers accept by default (1 MiB)."""
+"""Maximum bytes of a line: four times the largest event that brokers accept by default (1 MiB)."""
 
 EVENTS_MAX = 200_000
-"""Events of one group from a file: more would take too much memory for a command."""
+"""Maximum events of one group in a file; more events would take too much memory for a command."""
 
 
 def find_past(options: argparse.Namespace) -> GroupPast:
     """Return the events of ``options.group`` from the source that the flags name.
 
     Raises:
-        NotKnownError: the source has no such group, or the agent no rebalance of it.
+        NotKnownError: the source has no such group, or the agent has no rebalance of the group.
         RebalanceAgentError: the source does not answer, or a flag or a file is wrong.
     """
     direct = wants_direct(options)
@@ -62,7 +62,7 @@ def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
     try:
         return groups.rebalance(group, identity).events
     except NotKnownError:
-        return ()  # evicted meanwhile: the agent keeps the last rebalances only
+        return ()  # the rebalance was evicted meanwhile: the agent keeps only the last rebalances
 
 
 def _from_file(name: str, group: str) -> GroupPast:
@@ -78,7 +78,7 @@ def _from_file(name: str, group: str) -> GroupPast:
 
 
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
-    """Yield the group's events in the order of the file, which keeps the parts of a split event together."""
+    """Yield the group's events in the order of the file; this order keeps the parts of a split event together."""
 
     def parsed(line: bytes) -> Event | None:
         data = json_object(line)

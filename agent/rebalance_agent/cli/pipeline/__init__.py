@@ -1,4 +1,4 @@
-"""The stages of ``rebalance-agent pipeline``: one module per stage, with ``add_parser`` and ``run`` (the exit code).
+"""The stages of ``rebalance-agent pipeline``. Each module has ``add_parser`` and ``run``, which returns the exit code.
 
-``inputs.pipeline_flags`` has the flags and the progress that stages share.
+``inputs.pipeline_flags`` defines the flags that the stages share, and prints their progress.
 """

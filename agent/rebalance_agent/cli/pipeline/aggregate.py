@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline aggregate``: computes the tables that follow from the events, and checks them."""
+"""``rebalance-agent pipeline aggregate``: computes tables from the events, and checks the tables."""
 
 from __future__ import annotations
 

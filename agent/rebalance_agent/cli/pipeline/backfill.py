@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline backfill``: adds events of the time before the agent, from __consumer_offsets."""
+"""``rebalance-agent pipeline backfill``: adds events from before the agent started, from __consumer_offsets."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ exit codes: 0 done, 1 failed, 2 wrong usage or input
 """
 
 PRINTED_MAX = 10
-"""Partitions and groups that get a line each; the rest is summed up."""
+"""Maximum number of partitions, and of groups, that get a line each; one line summarises the rest."""
 
 _FACTS_BYTES_MAX = 64 << 20
-"""Bytes of the --topics file: about a hundred per topic of a cluster."""
+"""Maximum bytes of the --topics file, which has about a hundred bytes for each topic of a cluster."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def print_ranges(partitions: Sequence[PartitionRange], progress: ProgressLines) -> None:
-    """Print the offsets and times that were read of each partition."""
+    """Print the range of offsets and times that was read from each partition."""
     for extent in partitions[:PRINTED_MAX]:
         offsets = "" if extent.first_offset is None else f"offsets {extent.first_offset} to {extent.last_offset}, "
         progress.print_line(
@@ -136,7 +136,7 @@ def _time(epoch_ms: int) -> str:
     try:
         moment = dt.datetime.fromtimestamp(epoch_ms / 1000, dt.UTC)
     except (ValueError, OverflowError, OSError):
-        return f"{epoch_ms} ms"  # beyond the calendar
+        return f"{epoch_ms} ms"  # outside the range of the calendar
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -162,7 +162,7 @@ def facts_in(text: bytes, cluster_id: str) -> LogFacts:
     """Return the facts in the text of the ``--topics`` file.
 
     Raises:
-        InvalidInputError: the text has another form.
+        InvalidInputError: the text does not have the form of this file.
     """
     fields = as_object("file", parse_json(text), required=("topics",))
     counts, ids = as_object("topics", fields["topics"]), as_object("ids", fields.get("ids", {}))

@@ -120,7 +120,7 @@ def _topic(
         tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
     )
     checkpoint = options.checkpoint or checkpoint_of(tables, properties, topic)
-    # Spark installs its own handler; it has started by now, so ours replaces it.
+    # Spark installs its own signal handler when it starts; it has started by now, so this handler replaces Spark's.
     with stop_on_signals(stop, _stopping):
         return ingest_stream(
             tables,

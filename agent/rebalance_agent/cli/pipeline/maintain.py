@@ -32,7 +32,7 @@ exit codes: 0 done, 1 failed, 2 wrong usage or input
 """
 
 DATED = {"events": "day", "events_rejected": "ingested_at", "expectations": "ran_at"}
-"""Table -> the column with a row's time; all other tables are computed from these."""
+"""Table -> the column with the time of a row. All other tables are computed from these tables."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

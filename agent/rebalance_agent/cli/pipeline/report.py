@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline report``: writes the tables as one HTML file, or a week of them as page, text and CSV."""
+"""``rebalance-agent pipeline report``: writes an HTML report of all time, or of one week as a page, text and CSV."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ near a limit.
 """
 
 DETAILS = 20
-"""Default number of groups with pictures."""
+"""Default number of groups with charts of their own."""
 
 EPILOG = """\
 examples:
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write_all(options: argparse.Namespace, progress: ProgressLines) -> Mapping[str, object]:
-    """Write the report of all time, and return what it contains."""
+    """Write the report of all time, and return a summary of the report."""
     refuse_weekly_flags(options)
     details = DETAILS if options.details is None else options.details
     with open_tables(options, "report", progress) as tables:
@@ -102,7 +102,7 @@ def _write_all(options: argparse.Namespace, progress: ProgressLines) -> Mapping[
 
 
 def _write_week(options: argparse.Namespace, progress: ProgressLines) -> Mapping[str, object]:
-    """Write the files of the weekly page, or its text to standard output, and return what they contain."""
+    """Write the files of the weekly page, or its text to standard output, and return a summary."""
     settings, now = week_settings(options), _now()
     week = week_of(options, now)
     with open_tables(options, "report", progress) as tables:
@@ -121,7 +121,7 @@ def _now() -> dt.datetime:
 
 
 def write_report(content: bytes, out: str) -> None:
-    """Replace the file ``out`` atomically, so that readers see the old or the new one; ``-`` is standard output."""
+    """Replace the file ``out`` atomically, so that readers see the old or the new file; ``-`` is standard output."""
     if out == "-":
         sys.stdout.buffer.write(content)
         return

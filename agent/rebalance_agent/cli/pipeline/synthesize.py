@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline synthesize``: generates the history of an invented fleet, to try out the pipeline."""
+"""``rebalance-agent pipeline synthesize``: generates the history of a synthetic fleet for trying out the pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flags of the weekly page, and its files: page, text and CSV."""
+"""Defines the flags of the weekly page, and returns its files: page, text and CSV."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["add_weekly_flags", "refuse_weekly_flags", "week_of", "week_settings"
 
 _FLAGS = ("until", "slo", "team_rule", "member_cost")
 _YEARS = (1971, 9998)
-"""First and last year of a day: Spark's and Python's times can hold the weeks around it."""
+"""First and last year of a day; Spark and Python can represent the weeks around any day in these years."""
 
 
 def add_weekly_flags(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def week_settings(options: argparse.Namespace) -> WeekSettings:
     """Return the settings of the page from its flags.
 
     Raises:
-        InvalidInputError: a flag does not fit, or is for the other report.
+        InvalidInputError: a flag has a wrong value, or belongs to the report of all time.
     """
     if options.details is not None:
         raise InvalidInputError("--details", "cannot be combined with --weekly")
@@ -84,12 +84,12 @@ def week_settings(options: argparse.Namespace) -> WeekSettings:
 
 
 def week_of(options: argparse.Namespace, now: dt.datetime) -> Week:
-    """Return the week that ``--until`` means, or the last whole one."""
+    """Return the last week that ended by the end of the day ``--until``; without this flag, by ``now``."""
     return week_until(options.until) if options.until else last_whole_week(now)
 
 
 def weekly_files(summary: WeeklySummary) -> Mapping[str, bytes]:
-    """Return the content of each file by its name; the same names every week."""
+    """Return the content of each file by the file's name; the names are the same every week."""
     tables = {
         f"weekly-{name}.csv": f"{as_csv(table.columns, table.rows)}\n" for name, table in csv_tables(summary).items()
     }

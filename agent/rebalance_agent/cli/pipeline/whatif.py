@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline whatif``: replays every group through every strategy, and recommends one for each."""
+"""``rebalance-agent pipeline whatif``: replays each group with each strategy, and recommends a strategy for each."""
 
 from __future__ import annotations
 

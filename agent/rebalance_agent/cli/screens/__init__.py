@@ -1,6 +1,6 @@
-"""Output of commands: the live tables of `watch` (``watch_*``) and texts for people.
+"""Writes the output of commands: the live tables of `watch` (``watch_*``) and texts for people.
 
-The texts are ``assign_text``, ``decode_text``, ``migrate_text`` and ``whatif_text``.
+``assign_text``, ``decode_text``, ``migrate_text`` and ``whatif_text`` write these texts.
 
-The tables are made with ``rich`` and ``textual``; this is the only package that imports ``textual``.
+The tables use ``rich`` and ``textual``. No other package imports ``textual``.
 """

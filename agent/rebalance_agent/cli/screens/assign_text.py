@@ -1,4 +1,4 @@
-"""The result of ``assign`` as a table for people, and as rows for CSV."""
+"""Formats the result of ``assign`` as a table for people and as rows for CSV."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rebalance_agent.ui.words import table_text
 __all__ = ["CSV_COLUMNS", "assign_table", "csv_rows"]
 
 CSV_COLUMNS = ("member", "topic", "partition", "part")
-"""Columns of CSV; ``part`` is the key of the result that has the partition."""
+"""Columns of CSV; ``part`` is the key of the result under which the partition is listed."""
 
 _PARTS = ("assignment", "revoking", "standbys")
-"""Keys of a result with partitions: member -> topic -> partition numbers."""
+"""Keys of a result whose values contain partitions: member -> topic -> partition numbers."""
 
 
 def assign_table(result: Mapping[str, Any]) -> str:
-    """Return a line for each member and topic with ranges of partitions, then the quality."""
+    """Return a line with ranges of partitions for each member and topic, and then the quality."""
     parts = [part for part in _PARTS if part in result]
     keys = {(member, topic): None for part in parts for member, topic, _ in _entries(result, part)}
     idle = [(member, "") for member in result["assignment"] if all(member != owner for owner, _ in keys)]

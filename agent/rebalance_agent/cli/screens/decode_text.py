@@ -1,4 +1,4 @@
-"""Decoded records in the forms of ``decode --output``, each as soon as it was read."""
+"""Formats decoded records for ``decode --output``, each as soon as it is read."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ CSV_COLUMNS = (
     "tombstone",
     "error",
 )
-"""Columns of CSV; ``members`` is their number. JSON and YAML have all fields."""
+"""Columns of CSV; ``members`` is the number of members. JSON and YAML have all fields."""
 
 _FIRST = ("record_timestamp", "kind", "group")
-"""Fields of a table's line that have a column; the others follow as ``name=value``."""
+"""Fields that have a column in a line of the table; the other fields follow as ``name=value``."""
 
 _TIME_WIDTH = 27  # 2026-11-21 14:02:11.352 UTC
 _KIND_WIDTH = 41  # the longest kind
 
 
 def record_texts(records: Iterable[Mapping[str, Any]], form: str) -> Iterator[str]:
-    """Yield the lines or documents to print for `record_json` objects, in the chosen form, one after the other."""
+    """Yield the lines or documents to print, in the chosen form, for objects of `record_json`."""
     if form == "csv":
         yield from csv_lines(CSV_COLUMNS, map(_counted, records))
         return
@@ -55,7 +55,7 @@ def record_texts(records: Iterable[Mapping[str, Any]], form: str) -> Iterator[st
 
 
 def _counted(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record with the number of its members instead of them."""
+    """Return the record with the number of members in place of the members."""
     return {**record, "members": len(record["members"])} if "members" in record else dict(record)
 
 

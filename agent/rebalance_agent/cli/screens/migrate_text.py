@@ -1,4 +1,4 @@
-"""The text and the JSON of `migrate`."""
+"""Formats the results of `migrate` as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
 
 def readiness_text(answer: MigrationReadiness, broker: int, flags: str = "") -> str:
-    """Return the answer, its findings and the steps. ``flags``: those of the cluster, for the command in the steps."""
+    """Return the answer, its findings and the steps. ``flags``: the cluster's flags for the command in the steps."""
     lines = [f"{printable(answer.group.group)}: {_what(answer)}; settings of broker {broker}.", "", _verdict(answer)]
     for finding in answer.findings:
         lines += ["", *_finding(finding)]
@@ -82,7 +82,7 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
 
 
 def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[BrokerOutcome]) -> str:
-    """Return the table of the recorded rebalances as the brokers would have assigned."""
+    """Return a table that compares the recorded rebalances with the brokers' assignors."""
     rows = [_row(f"{printable(assignor or UNKNOWN)} (recorded)", recorded, None, expected=False)]
     rows += [
         _row(outcome.assignor, outcome.figures, outcome.stalled_max, expected=True)
@@ -126,13 +126,13 @@ def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bo
 
 
 def step_text(step: MigrationStep) -> str:
-    """Return one line: the progress, and whether to continue."""
+    """Return one line with the progress of the migration and whether to continue."""
     new, reason = step.members - step.classic, printable(step.reason)
     return f"{step.go.upper():5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {reason}"
 
 
 def report_text(report: MigrationReport) -> str:
-    """Return both periods as a table."""
+    """Return a table with the periods before and after the migration."""
     periods = [("before", report.before), ("since the migration", report.since)]
     rows = [_period(name, period) for name, period in periods if period is not None]
     table = table_text(("", "ASSIGNOR", "REBALANCES", "MOVED", "STALLED", "SKEW"), rows, right=range(2, 6))
@@ -159,7 +159,7 @@ def as_json(
     what_if: tuple[Figures, Sequence[BrokerOutcome]] | None,
     report: MigrationReport | None,
 ) -> dict[str, object]:
-    """Return everything as JSON."""
+    """Return the whole result as a JSON-ready object."""
     group = answer.group
     return {
         "group": group.group,

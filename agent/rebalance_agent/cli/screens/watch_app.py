@@ -24,11 +24,11 @@ from rebalance_agent.ui.words import plural, printable
 __all__ = ["GroupsScreen", "WatchApp"]
 
 ROWS_MAX = 500
-"""Rows on screen; drawing more would take longer than the interval between polls."""
+"""Maximum rows on screen; drawing more rows would take longer than the interval between polls."""
 
 
 class WatchApp(App[None]):
-    """The application: a screen with all groups, and one over it for an opened group."""
+    """The application: a screen with all groups, and a screen above it for an opened group."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
     ENABLE_COMMAND_PALETTE = False
@@ -42,7 +42,7 @@ class WatchApp(App[None]):
     """
 
     def __init__(self, first: Screen[None]) -> None:
-        """``first``: the screen that it begins with."""
+        """Create the application. ``first``: the screen that it shows first."""
         super().__init__()
         self._first = first
 
@@ -52,7 +52,7 @@ class WatchApp(App[None]):
 
 
 class GroupsScreen(Screen[None]):
-    """The table of all groups; those that lost all their members come first, then rebalancing ones."""
+    """The table of all groups: first groups that lost all their members, then rebalancing groups, then the others."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "app.quit", "Quit"),
@@ -83,7 +83,7 @@ class GroupsScreen(Screen[None]):
         self._poller = Poller(self, lambda: groups.groups(query), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
-        """Return a line of status, the filter, the table, the keys."""
+        """Return the status line, the filter, the table and the line of keys."""
         yield Static("connecting ...", id="status", markup=False)
         yield Input(self._filter_text, placeholder="part of a group's name, or a pattern such as orders-*", id="filter")
         yield DataTable(id="groups", cursor_type="row", zebra_stripes=True)
@@ -101,16 +101,16 @@ class GroupsScreen(Screen[None]):
         self._poller.stop()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Apply the filter while it is typed."""
+        """Apply the filter while the user types it."""
         self._filter_text = event.value
         self._draw()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Return to the table; the filter stays."""
+        """Move the focus back to the table; the filter stays."""
         self.query_one(DataTable).focus()
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
-        """Order by the clicked column; a second click reverses the order."""
+        """Sort by the clicked column; a second click reverses the order."""
         column = COLUMNS[event.column_index].sort
         self._sort = f"-{column}" if self._sort == column else column
         self._draw()
@@ -121,7 +121,7 @@ class GroupsScreen(Screen[None]):
             self.app.push_screen(GroupScreen(self._groups, event.row_key.value, self._interval))
 
     def action_filter(self) -> None:
-        """Open the input of the filter."""
+        """Open the filter's input field."""
         box = self.query_one("#filter", Input)
         box.add_class("open")
         box.focus()
@@ -134,7 +134,7 @@ class GroupsScreen(Screen[None]):
         self.query_one(DataTable).focus()
 
     def action_order(self) -> None:
-        """Order by the next column."""
+        """Sort by the next column."""
         keys = [column.sort for column in COLUMNS]
         self._sort = keys[(keys.index(self._key) + 1) % len(keys)] if self._key in keys else keys[0]
         self._draw()
@@ -163,7 +163,7 @@ class GroupsScreen(Screen[None]):
         all_rows = group_rows(self._answer, self._sort) if self._answer else []
         rows = matching(all_rows, self._filter_text)
         mark = "▼" if self._sort.startswith("-") else "▲"
-        # Other columns reserve no space for the mark: each then needs two characters less.
+        # Other columns reserve no space for the mark, so each of them needs two characters less.
         titles = [f"{column.title} {mark}" if column.sort == self._key else column.title for column in COLUMNS]
         self._rows.show(titles, [(row.group, _cells(row)) for row in rows[:ROWS_MAX]])
         self.query_one("#status", Static).update(self._status(all_rows, rows))

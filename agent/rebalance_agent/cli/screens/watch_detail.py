@@ -1,4 +1,4 @@
-"""Polls everything that the screen of one group shows."""
+"""Reads everything that the screen of one group shows."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["DetailPoll"]
 
 
 class DetailPoll:
-    """A callable that reads one group; events of rebalances are read only if they are new or revised."""
+    """A callable that reads one group; it reads the events of new or revised rebalances only."""
 
     def __init__(self, groups: GroupSource, name: str) -> None:
-        """``name``: the group that is read from ``groups``."""
+        """Create the callable. ``name``: the group that is read from ``groups``."""
         self._groups = groups
         self._name = name
         self._details: dict[tuple[str, int], RebalanceDetail] = {}
 
     def __call__(self) -> GroupCloseUp:
-        """Read the group's present state. Raises what ``groups`` raises."""
+        """Read the group's present state. This raises the same errors as ``groups``."""
         detail = self._groups.group(self._name)
         rebalances = self._groups.rebalances(self._name).rebalances
         completed = [rebalance for rebalance in rebalances if rebalance.kind is RebalanceKind.COMPLETED][:2]

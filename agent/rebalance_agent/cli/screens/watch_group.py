@@ -1,4 +1,4 @@
-"""The screen of one group: last rebalances, members, and moves of the last rebalance."""
+"""The screen of one group: its last rebalances, its members, and the moves of the last rebalance."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from rebalance_agent.ui.words import printable
 __all__ = ["GroupScreen"]
 
 MEMBERS_MAX = 500
-"""Members that are shown, the most loaded first."""
+"""Maximum number of members on the screen; the most loaded members come first."""
 
 
 class GroupScreen(Screen[None]):
-    """The screen of the group ``name``, which is polled while the screen is open."""
+    """The screen of the group ``name``; the group is polled while the screen is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "app.quit", "Quit"),
@@ -43,7 +43,7 @@ class GroupScreen(Screen[None]):
     ]
 
     def __init__(self, groups: GroupSource, name: str, interval: float) -> None:
-        """``interval``: seconds between polls, which start when the screen is shown."""
+        """Create the screen. ``interval``: seconds between polls; polling starts when the screen is shown."""
         super().__init__()
         self._group = name
         self._poller = Poller(self, DetailPoll(groups, name), interval, self._show, self._fail)
@@ -90,5 +90,5 @@ class GroupScreen(Screen[None]):
         self.query_one("#status", Static).update(text)
 
     def _fill(self, table: str, titles: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        # Rows have no ids: their index is their key.
+        # Rows have no ids, so the index of a row is its key.
         self._tables[table].show(titles, [(str(index), [Text(cell) for cell in row]) for index, row in enumerate(rows)])

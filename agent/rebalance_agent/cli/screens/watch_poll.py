@@ -1,4 +1,4 @@
-"""Polls a source in a thread of its own, so that a slow answer never delays a key press."""
+"""Polls a source in a separate thread, so that a slow answer never delays a key press."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Answer = TypeVar("_Answer")
 class Poller(Generic[_Answer]):
     """Calls ``ask`` every ``interval`` seconds in a thread; ``screen`` gets ``show(answer)`` or ``fail(reason)``.
 
-    ``show`` and ``fail`` are called where the screen handles its messages.
+    ``show`` and ``fail`` are called in the thread in which the screen handles its messages.
     """
 
     screen: MessagePump
@@ -31,16 +31,16 @@ class Poller(Generic[_Answer]):
     fail: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        """Polling begins with `start`."""
+        """Create the thread's state; polling begins with `start`."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
 
     def start(self) -> None:
-        """Poll at once, and then every interval."""
+        """Poll at once, and then every ``interval`` seconds."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop polling; an answer that comes later is dropped."""
+        """Stop polling; an answer that arrives later is dropped."""
         self._stop.set()
 
     def _run(self) -> None:

@@ -12,17 +12,17 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """The rows of ``table``; the cursor stays on the key of its row when rows change."""
+    """The rows of ``table``; when rows change, the cursor stays on the row with the same key."""
 
     def __init__(self, table: DataTable[Text]) -> None:
-        """``table`` must be empty."""
+        """Manage the rows of ``table``, which must be empty."""
         self._table = table
         self._titles: list[str] = []
         self._keys: list[str] = []
         self._cells: list[list[Text]] = []
 
     def show(self, titles: Sequence[str], rows: Sequence[tuple[str, list[Text]]]) -> None:
-        """Show ``rows`` (unique key, cells) under ``titles``."""
+        """Show ``rows``, pairs of a unique key and cells, under ``titles``."""
         keys = [key for key, _ in rows]
         cells = [row for _, row in rows]
         if keys == self._keys and list(titles) == self._titles:

@@ -1,4 +1,4 @@
-"""The output of `whatif` as text (table and sentences) and as JSON. Pure and deterministic."""
+"""Formats the output of `whatif` as text (table and sentences) and as JSON. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ CSV_COLUMNS = (
 _ONE_HOST = _HEADINGS.index("ONE HOST")
 _AFTER_HOSTS = _HEADINGS.index("MOVED")
 _NAMES = 2
-"""Columns with names, which are left-aligned; the others are numbers."""
+"""Columns of names, which are left-aligned; the other columns are numbers."""
 
 
 def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
-    """Return the text that the command prints. ``source``: where the events are from, in words."""
+    """Return the text that the command prints. ``source`` describes where the events come from."""
     count = what_if.recorded.generations
     where, *more = source.splitlines()
     heading = f"{printable(what_if.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
@@ -43,7 +43,7 @@ def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: st
 
 
 def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
-    """Return the same as JSON; unknown values are null."""
+    """Return the facts of `text` as a JSON-ready object; unknown values are null."""
     return {
         "group": what_if.group,
         "cluster_id": what_if.cluster_id,
@@ -78,7 +78,7 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
 
 
 def csv_rows(result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """Yield the rows of CSV from the result as JSON: what was recorded, then each strategy."""
+    """Yield the rows of CSV from the JSON result: first the recorded history, then each strategy."""
     recorded = {
         "strategy": result["assignor"],
         "protocol": result["protocol"],
@@ -101,7 +101,7 @@ def _table(what_if: WhatIf) -> str:
         if outcome.refused is None
     ]
     headings: tuple[str, ...] = _HEADINGS
-    if all(row[_ONE_HOST] == UNKNOWN for row in rows):  # the members are on one host
+    if all(row[_ONE_HOST] == UNKNOWN for row in rows):  # all members are on one host
         headings, rows = _without(headings), list(map(_without, rows))
     return table_text(headings, rows, range(_NAMES, len(headings))) if rows else ""
 
@@ -136,7 +136,7 @@ def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
         if outcome.refused is not None:
             reasons.setdefault(outcome.refused, []).append(outcome.strategy)
     for reason, names in reasons.items():
-        # Both forms of a strategy are refused for one reason.
+        # Both forms of a strategy are refused for the same reason.
         kinds = dict.fromkeys(family(name) if family(name) in names else name for name in names)
         yield wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
 

@@ -1,12 +1,12 @@
-"""The text of /metrics: Prometheus and OpenMetrics formats, and the metrics that this process counts itself.
+"""Writes /metrics in Prometheus and OpenMetrics formats, and counts the metrics of this process.
 
-- ``groups_page``, ``lag_page``, ``baselines_page``: the text of groups, kept from scrape to scrape; ``text`` and
-  ``dialects`` write it, ``group_texts`` bounds its bytes.
-- ``agent_metrics``, ``member_metrics``, ``phase_metrics``: what this process counts; ``instruments`` creates counters
-  for rows of the catalogue.
-- ``member_collector``: the metrics of a process's own consumers, for ``prometheus_client``'s registries.
-- ``clients_seen``: the consumers that report to a sidecar, for its page and metrics.
+- ``groups_page``, ``lag_page``, ``baselines_page``: keep the text of groups from scrape to scrape; ``text`` and
+  ``dialects`` write this text, and ``group_texts`` limits its bytes.
+- ``agent_metrics``, ``member_metrics``, ``phase_metrics``: count the metrics of this process; ``instruments`` creates
+  the instruments for rows of the catalogue.
+- ``member_collector``: exports the metrics of a process's own consumers through ``prometheus_client``'s registries.
+- ``clients_seen``: stores the consumers that report to a sidecar, for the sidecar's page and metrics.
 - ``parsed_text``: parses the text of a /metrics page.
 
-A scrape reads memory and never calls a broker. This is the only package that imports ``prometheus_client``.
+A scrape reads memory and never calls a broker. No other package imports ``prometheus_client``.
 """

@@ -22,7 +22,7 @@ Poll = Literal["describe", "list", "list_all", "loads", "topics"]
 
 
 class AgentMetrics:
-    """Counters, gauges and histograms ``rebalance_agent_*`` of one process. Thread-safe."""
+    """The counters, gauges and histograms ``rebalance_agent_*`` of one process. Thread-safe."""
 
     def __init__(
         self,
@@ -37,8 +37,8 @@ class AgentMetrics:
     ) -> None:
         """``role``: the role of this process; a gateway also exports a sidecar's rows.
 
-        ``folded``: counts folded label sets; ``shortened``: names that are label values in a shortened form;
-        ``left_out``: an observer's groups without series.
+        ``folded``: returns the number of folded label sets. ``shortened``: returns the number of shortened names in
+        label values. ``left_out``: returns the number of an observer's groups without series.
         """
         roles = {role, ExporterRole.AGENT} | ({ExporterRole.SIDECAR} if role is ExporterRole.GATEWAY else set())
         self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in roles), text)
@@ -77,7 +77,7 @@ class AgentMetrics:
         self._instruments.counter(rows.EVENTS_PUBLISHED).labels(kind, sink).inc(number)
 
     def events_dropped(self, where: str, number: int = 1) -> None:
-        """Count lost events. ``where``: member (a consumer's full queue), agent (this process), or the sink."""
+        """Count lost events. ``where``: member (a consumer's full queue), agent (this process), or a sink's name."""
         self._instruments.counter(rows.EVENTS_DROPPED).labels(where).inc(number)
 
     def otlp_exported(self, outcome: Literal["accepted", "failed"]) -> None:
@@ -85,7 +85,7 @@ class AgentMetrics:
         self._instruments.counter(rows.OTLP_EXPORTS).labels(outcome).inc()
 
     def request_rejected(self, status: int) -> None:
-        """Count a POST of events that was refused with this HTTP status."""
+        """Count a POST of events that this process refused with this HTTP status."""
         self._instruments.counter(rows.REQUESTS_REJECTED).labels(str(status)).inc()
 
     def connection_cut(self, reason: str) -> None:
@@ -112,7 +112,7 @@ class AgentMetrics:
         self._instruments.counter(rows.UNKNOWN_TAGS).inc(number)
 
     def over_budget(self, outcome: Literal["waited", "skipped", "unreported"], number: int = 1) -> None:
-        """Count records of groups that caused more work than their share, or take too much memory."""
+        """Count records of groups that caused more work than their share or that take too much memory."""
         self._instruments.counter(rows.OVER_BUDGET).labels(outcome).inc(number)
 
     def groups_over_budget(self, budget: Literal["work", "memory"], groups: Sequence[str]) -> None:
@@ -126,7 +126,7 @@ class AgentMetrics:
                     gauge.labels(group).set(1)
 
     def observation_age(self, seconds: float) -> None:
-        """Set how long the oldest observation waits to be processed."""
+        """Set how long the oldest observation has waited for processing."""
         self._instruments.gauge(rows.OBSERVATION_AGE).set(seconds)
 
     def tail_lag(self, records: int) -> None:
@@ -134,7 +134,7 @@ class AgentMetrics:
         self._instruments.gauge(rows.TAIL_LAG).set(records)
 
     def loads_left_out(self, partitions: int) -> None:
-        """Set the number of partitions whose lag and rate are not followed because there are too many."""
+        """Set the number of partitions whose lag and rate are not measured because there are too many partitions."""
         self._instruments.gauge(rows.LOADS_LEFT_OUT).set(partitions)
 
     def owned(self, partitions: int) -> None:
@@ -147,12 +147,12 @@ class AgentMetrics:
         self._instruments.counter(rows.REPLAYED_RECORDS).inc(records)
 
     def snapshot_due(self, now_ms: int) -> None:
-        """Record that snapshots are due from ``now_ms`` on (epoch milliseconds), unless they were before."""
+        """Record that snapshots are due from ``now_ms`` (epoch milliseconds), unless they were already due."""
         if not self._last_snapshot_ms:
             self._set_last_snapshot(now_ms)
 
     def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
-        """Record a snapshot of ``size_bytes`` as of ``now_ms`` (epoch milliseconds) that Kafka acknowledged.
+        """Record that Kafka acknowledged a snapshot of ``size_bytes`` as of ``now_ms`` (epoch milliseconds).
 
         Kafka may acknowledge the snapshots of two partitions in any order.
         """
@@ -172,7 +172,7 @@ class AgentMetrics:
         self._instruments.gauge(rows.OFFSETS_MAX_BYTES).set(size_bytes)
 
     def polled(self, poll: Poll, seconds: float, succeeded_ms: int | None) -> None:
-        """Record a poll of ``seconds``; ``succeeded_ms``: epoch milliseconds of its response, None if it failed."""
+        """Record a poll of ``seconds``; ``succeeded_ms``: time of its response (epoch ms), None if the poll failed."""
         self._instruments.histogram(rows.POLL_SECONDS).labels(poll).observe(seconds)
         if succeeded_ms is not None:
             self._instruments.gauge(rows.LAST_POLL).labels(poll).set(succeeded_ms / 1000)

@@ -1,4 +1,4 @@
-"""The baselines in /metrics: each group's normal stall at the current hour of the week."""
+"""Renders the baselines in /metrics: each group's normal stall at the current hour of the week."""
 
 from __future__ import annotations
 

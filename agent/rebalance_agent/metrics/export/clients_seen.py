@@ -1,4 +1,4 @@
-"""The consumers that report to a sidecar, with the partitions of each, and the time since which each is stalled."""
+"""Stores the consumers that report to a sidecar, with each consumer's partitions and the start of its stall."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPart
 __all__ = ["CLIENTS_MAX", "OWNED_BYTES_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient", "owned_bytes"]
 
 CLIENTS_MAX = 1_000
-"""Maximum number of consumers kept. A pod has a few; consumers of ended processes stay until removed as silent."""
+"""Maximum number of consumers. A pod has a few; consumers of ended processes stay until they are removed as silent."""
 
 OWNED_BYTES_MAX = 16 * 2**20
-"""Maximum bytes of all consumers' partitions, kept as ranges; a pod's consumers need some kilobytes."""
+"""Maximum bytes of all consumers' partitions, stored as ranges; a pod's consumers need some kilobytes."""
 
 TOPIC_BYTES = 300
-"""Bytes that one topic of a consumer takes in addition to its texts: its `PartitionRanges` and its table entry."""
+"""Bytes that a topic of a consumer takes in addition to its text: the `PartitionRanges` and the table entry."""
 
 
 @dataclass(slots=True)
 class SeenClient:
     """One consumer: a client id in a group in one process.
 
-    ``seen``: last report, monotonic seconds. ``generation``: -1 if unknown. ``stalled_ms``: epoch milliseconds at which
-    its revoked or lost callback was entered; None once its next assigned callback has returned. ``has_heartbeat``: its
-    process sends heartbeats. ``sequences``: event kind -> highest sequence number.
+    ``seen``: time of the last report in monotonic seconds. ``generation``: -1 if unknown. ``stalled_ms``: time (epoch
+    milliseconds) at which the revoked or lost callback began; None after the next assigned callback has returned.
+    ``has_heartbeat``: whether the process sends heartbeats. ``sequences``: event kind -> highest sequence number.
     """
 
     group: str
@@ -43,7 +43,7 @@ class SeenClient:
 
 
 class ConsumerStatus(NamedTuple):
-    """One consumer now; fields as in `SeenClient`, with the number of its partitions."""
+    """The present state of a consumer, with the fields of `SeenClient` and the number of the consumer's partitions."""
 
     group: str
     client_id: str
@@ -62,11 +62,11 @@ class ClientsSeen:
         self._clients: dict[tuple[str, str, str], SeenClient] = {}
 
     def __iter__(self) -> Iterator[SeenClient]:
-        """All consumers, the least recently seen first."""
+        """Return all consumers, the least recently seen first."""
         return iter(self._clients.values())
 
     def record(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
-        """Record the event and return its consumer; None for a duplicate (senders repeat unanswered events)."""
+        """Record the event, and return its consumer; None for a duplicate (senders repeat unanswered events)."""
         key = (event.process, event.group, event.client_id)
         client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
         self._clients[key] = client
@@ -91,7 +91,7 @@ class ClientsSeen:
         return [self._clients[key] for key in keys]
 
     def callback(self, client: SeenClient, event: MemberEvent) -> float | None:
-        """Apply a callback to the consumer, and return the seconds of the stall that it ended, or None."""
+        """Apply a callback to the consumer; return the seconds of the stall that the callback ended, or None."""
         if event.callback is Callback.LEFT:
             client.owned.clear()
             client.stalled_ms = None
@@ -104,7 +104,7 @@ class ClientsSeen:
                 client.stalled_ms = event.started_ms
             return None
         for other in self:
-            # A partition has one owner: a consumer that was killed never reported that it gave it up.
+            # A partition has one owner, and a consumer that was killed never reported that it gave up the partition.
             if other.group == client.group and not partitions.keys().isdisjoint(other.owned):
                 other.owned = minus(other.owned, partitions)
         client.owned = plus(client.owned, partitions)
@@ -116,9 +116,10 @@ class ClientsSeen:
         self._clients = {key: other for key, other in self._clients.items() if other is not client}
 
     def forget_silent(self, before: float, lifeless_before: float) -> list[SeenClient]:
-        """Remove and return the consumers last seen before ``before``, and the least recently seen beyond the bounds.
+        """Remove and return consumers last seen before ``before``, and the least recently seen beyond the limits.
 
-        ``lifeless_before`` applies instead to consumers whose process sends heartbeats. Both are monotonic seconds.
+        ``lifeless_before`` replaces ``before`` for consumers whose process sends heartbeats. Both are in monotonic
+        seconds.
         """
         owned = sum(map(owned_bytes, self))
         gone: list[SeenClient] = []

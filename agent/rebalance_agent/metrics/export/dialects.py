@@ -1,6 +1,6 @@
-"""The text formats of /metrics, and the choice of format and compression from a scraper's HTTP headers.
+"""Defines the text formats of /metrics, and selects format and compression from a scraper's HTTP headers.
 
-https://prometheus.io/docs/instrumenting/exposition_formats/ and the OpenMetrics 1.0 specification.
+Sources: https://prometheus.io/docs/instrumenting/exposition_formats/ and the OpenMetrics 1.0 specification.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["Dialect", "Page", "accepts_gzip", "choose_dialect"]
 _QUALITY = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)")
 _OPENMETRICS_VERSIONS = ("", "1.0.0")
 _TEXT_RANGES = ("text/plain", "text/*", "*/*")
-"""Media ranges that include Prometheus' text format, the most specific (which decides) first: RFC 9110, 12.5.1."""
+"""Media ranges that include Prometheus' text format, the most specific range first; it decides (RFC 9110, 12.5.1)."""
 
 
 class Dialect(Enum):
-    """A text format; the value is its content type. All formats write samples alike; headers and exemplars differ.
+    """A text format; the value is its content type. Formats differ in headers and exemplars, but not in samples.
 
     ``PUSHED`` is Prometheus' format for the metrics that the process itself pushes over OTLP. It counts as a separate
     reader: a new series is 0 in its first push (`Instruments`), whether or not scrapers have seen it. No scraper can
@@ -32,16 +32,16 @@ class Dialect(Enum):
 
     @property
     def end(self) -> bytes:
-        """The last line of the text; empty if the format has none."""
+        """Return the last line of the text; empty if the format has no last line."""
         return b"# EOF\n" if self is Dialect.OPENMETRICS else b""
 
 
 Page = Callable[[Dialect], bytes | list[bytes]]
-"""Writes complete metric families with headers; those of thousands of groups in pieces, which are never joined."""
+"""Writes complete metric families with headers; families of thousands of groups come in pieces, never joined."""
 
 
 def choose_dialect(accept: str) -> Dialect:
-    """Return the format for an ``Accept`` header: OpenMetrics only if named with at least plain text's quality."""
+    """Return the format for an ``Accept`` header; OpenMetrics only if its quality is at least that of plain text."""
     openmetrics, text = 0.0, dict.fromkeys(_TEXT_RANGES, math.nan)
     for name, parameters, quality in _ranges(accept):
         if name == "application/openmetrics-text" and parameters.get("version", "") in _OPENMETRICS_VERSIONS:
@@ -53,12 +53,12 @@ def choose_dialect(accept: str) -> Dialect:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether ``Accept-Encoding`` names gzip with a quality above 0."""
+    """Return whether ``Accept-Encoding`` names gzip with a quality above 0."""
     return any(name == "gzip" and quality > 0 for name, _, quality in _ranges(accept_encoding))
 
 
 def _ranges(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
-    """(name, parameters without q, q) of each part of a header; q is 1 if it is missing, 0 if it is malformed."""
+    """Yield name, parameters without q, and q of each part of a header; q is 1 if missing, 0 if malformed."""
     for part in header.split(","):
         name, *rest = (piece.strip() for piece in part.lower().split(";"))
         parameters = {

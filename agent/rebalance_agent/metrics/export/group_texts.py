@@ -1,4 +1,4 @@
-"""The rendered texts of groups, kept from scrape to scrape within a limit in bytes."""
+"""Stores the rendered texts of groups from scrape to scrape, up to a maximum number of bytes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import NamedTuple
 __all__ = ["GroupTexts", "KeptTexts", "Series"]
 
 Series = frozenset[tuple[str, tuple[str, ...]]]
-"""Counters and histograms of a group: names of metrics, and the values of their labels after the group's."""
+"""Counters and histograms of a group: metric names, and the values of the labels that follow the group's label."""
 
 READMITTED_UP_TO = 0.95
 """Left-out groups return only up to this share of the bound: at the bound, each change would remove or restore some."""
 
 
 NO_EDITION = (-1, -1, -1)
-"""An edition that no view has."""
+"""An edition number that no view has."""
 
 
 class GroupTexts(NamedTuple):
     """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
 
-    ``edition``: the edition of the group's view. ``until_ms``: when time changes other rows as well; 0: now.
+    ``edition``: the edition of the group's view. ``until_ms``: when time changes other rows as well; 0 means now.
     ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded``, ``shortened``: numbers of
-    label sets and of names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out.
-    ``counted``: the group's counters and histograms; ``scraped``: those that a scrape has had, None before the first
-    one. Tuples, not dicts, since there are thousands of these.
+    label sets and of names. ``size``: bytes of all lines. ``texts`` is empty if the group is left out. ``counted``:
+    the group's counters and histograms. ``scraped``: counters and histograms that a scrape has read; None before the
+    first scrape. The fields are tuples instead of dicts, because there are thousands of groups.
     """
 
     edition: tuple[int, int, int]
@@ -42,10 +42,10 @@ class GroupTexts(NamedTuple):
 
 
 class KeptTexts:
-    """Texts by group, of at most ``bytes_max`` bytes. Thread-safe.
+    """Texts by group, of at most ``bytes_max`` bytes in all. Thread-safe.
 
-    Beyond that, the largest are left out, since a group that was made to fill the page is the largest. For a group that
-    is left out, only the numbers are kept, until it fits again.
+    If texts would exceed this limit, the largest groups are left out, because a group that was made to fill the page is
+    the largest. For a left-out group, only the numbers are kept until the group fits again.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -57,7 +57,7 @@ class KeptTexts:
         self._bytes = 0
 
     def __len__(self) -> int:
-        """The number of groups, including those that are left out."""
+        """Return the number of groups, including left-out groups."""
         return len(self._groups)
 
     def get(self, group: str) -> GroupTexts | None:
@@ -66,7 +66,7 @@ class KeptTexts:
 
     @property
     def left_out(self) -> int:
-        """The number of groups that are left out because there is no room for their texts."""
+        """The number of groups that are left out because their texts do not fit into the limit."""
         return len(self._left_out)
 
     def total(self, number: Callable[[GroupTexts], int]) -> int:
@@ -81,14 +81,14 @@ class KeptTexts:
             return {group: kept[group] for group in sorted(groups) if group in kept and kept[group].texts}
 
     def keep(self, group: str, written: GroupTexts) -> None:
-        """Replace this group's old texts with new texts."""
+        """Replace the group's old texts with new texts."""
         with self._lock:
             self._drop(group)
             self._groups[group] = written
             self._bytes += written.size
             if self._bytes <= self._bytes_max:
                 return
-            # A heap instead of sorting: removing one or two groups is nearly always enough.
+            # A heap is cheaper than sorting, because removing one or two groups is nearly always enough.
             sizes = [(-kept.size, each) for each, kept in self._groups.items() if kept.texts]
             heapq.heapify(sizes)
             while self._bytes > self._bytes_max:
@@ -98,9 +98,9 @@ class KeptTexts:
                 self._left_out.add(each)
 
     def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
-        """Record the texts of a scrape; return whether they have series that are 0 only in this scrape.
+        """Record the texts of a scrape; return whether the texts have series that are 0 only in this scrape.
 
-        If so, they must be written again.
+        If there are such series, the texts must be written again.
         """
         again = cached.scraped is not None
         with self._lock:
@@ -116,7 +116,7 @@ class KeptTexts:
                 self._drop(group)
 
     def readmit(self) -> bool:
-        """Drop left-out groups that fit again, so that they are written again; return whether there was one."""
+        """Drop left-out groups that fit again, so that they are written again; return whether any was dropped."""
         if not self._left_out:
             return False
         with self._lock:

@@ -1,7 +1,7 @@
-"""The groups' part of /metrics: samples are written as text when a group changes, and joined when they are scraped.
+"""Renders the groups' part of /metrics: writes samples as text when a group changes, and joins texts in a scrape.
 
-Both dialects are joined from the same texts; only texts with exemplars are kept twice. A scrape writes a few groups at
-most and never waits for a refresh: while thousands of groups change at once, some are a second or two behind.
+Both dialects use the same texts; only texts with exemplars are stored twice. A scrape writes a few groups at most and
+never waits for a refresh. While thousands of groups change at once, the texts of some are a second or two behind.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from rebalance_agent.tracking.views import GroupView, StallHistogram
 __all__ = ["REFRESHED_MAX", "WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
 
 REFRESHED_MAX = 50
-"""Changed groups that one `GroupsPage.refresh` writes, some 10 ms of work: its caller has other work, too."""
+"""Maximum changed groups that a `GroupsPage.refresh` writes, in some 10 ms, because its caller has other work."""
 
 WRITTEN_BY_SCRAPE_MAX = 200
-"""Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
+"""Maximum changed groups that a scrape writes, in about 0.1 s; `GroupsPage.refresh` writes the other groups."""
 
 
 _COUNTED = (MetricType.COUNTER, MetricType.HISTOGRAM)
@@ -39,8 +39,8 @@ _RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if m
 class GroupsPage:
     """Renders groups in the order of their names. Thread-safe.
 
-    A counter or histogram that a group gets later than its others, because its members begin to report, is 0 in its
-    first scrape, with any count: ``increase()`` ignores the value with which a series first appears.
+    A group can get a counter or histogram later than others, when its members begin to report. In the first scrape,
+    such a series is 0 whatever its count is, because ``increase()`` ignores the value with which a series appears.
     """
 
     def __init__(
@@ -70,21 +70,21 @@ class GroupsPage:
 
     @property
     def folded(self) -> int:
-        """Label sets that were folded to keep within the limits, over all groups."""
+        """Return the number of label sets, over all groups, that were folded to keep within the limits."""
         return self._kept.total(lambda texts: texts.folded)
 
     @property
     def shortened(self) -> int:
-        """Names that are label values in a shortened form, over all groups."""
+        """Return the number of shortened names in label values, over all groups."""
         return self._kept.total(lambda texts: texts.shortened)
 
     @property
     def left_out(self) -> int:
-        """Groups without series, since the page would have more than ``page_bytes_max``."""
+        """Return the number of groups without series; their series would exceed ``page_bytes_max``."""
         return self._kept.left_out
 
     def refresh(self) -> bool:
-        """Write texts of changed groups, so that the next scrape has less to do; return whether some are left."""
+        """Write texts of changed groups, so that the next scrape has less work; return whether some groups are left."""
         with self._writing:
             return self._renew(REFRESHED_MAX)
 
@@ -93,9 +93,9 @@ class GroupsPage:
         return b"".join(self.pieces(dialect))
 
     def pieces(self, dialect: Dialect = Dialect.PROMETHEUS) -> list[bytes]:
-        """Metric families with headers, without the metrics that have no sample.
+        """Return metric families with headers, without the metrics that have no samples.
 
-        The pieces are the cached texts themselves: copies for thousands of groups would be tens of megabytes.
+        The pieces are the cached texts themselves, because copies for thousands of groups would take tens of megabytes.
         """
         if self._writing.acquire(blocking=False):
             try:
@@ -122,7 +122,7 @@ class GroupsPage:
         return parts
 
     def _renew(self, groups_max: int) -> bool:
-        """Write up to ``groups_max`` changed groups, and drop deleted ones; return whether some are left.
+        """Write up to ``groups_max`` changed groups, and drop deleted groups; return whether changed groups are left.
 
         ``_writing`` must be held.
         """
@@ -139,7 +139,7 @@ class GroupsPage:
 
     def _compare(self, views: tuple[GroupView, ...]) -> None:
         """Find the views that have no text yet. A group that changes again while it waits keeps its place."""
-        # Of thousands of views only a few are new, and nearly always they replace the old ones at the same index.
+        # Only a few of thousands of views are new, and nearly always they replace the old views at the same index.
         new = [*compress(views, map(is_not, views, self._compared)), *views[len(self._compared) :]]
         self._unwritten |= {view.group: view for view in new if not self._current(view)}
         if len(views) != len(self._kept) + sum(self._kept.get(group) is None for group in self._unwritten):
@@ -188,7 +188,7 @@ class GroupsPage:
         return cached is not None and cached.edition == view.edition
 
     def _present(self, view: GroupView, cached: GroupTexts, now_ms: int, openmetrics: bool) -> Sequence[bytes]:
-        """Return the texts of ``cached`` as of now: for most groups the cached ones themselves."""
+        """Return the texts of ``cached`` as of now; for most groups these are the cached texts themselves."""
         if now_ms < cached.until_ms and not (openmetrics and cached.exemplified):
             return cached.texts
         texts = list(cached.texts)
@@ -203,7 +203,7 @@ class GroupsPage:
 
 
 def _zero_first(by_metric: Mapping[Metric, Values], new: Series) -> Mapping[Metric, Values]:
-    """Return the values, 0 for ``new`` series."""
+    """Return the values, with 0 for ``new`` series."""
     if not new:
         return by_metric
     return {

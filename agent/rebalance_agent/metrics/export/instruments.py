@@ -1,4 +1,4 @@
-"""Catalogue rows as ``prometheus_client`` instruments, for metrics that a process counts as things happen."""
+"""Creates ``prometheus_client`` instruments from catalogue rows, for metrics that a process counts itself."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _Series = tuple[str, tuple[tuple[str, str], ...]]
 class Instruments:
     """The instruments of some rows, in their own registry. Thread-safe.
 
-    Counters and histograms whose labels are all closed sets start with every series at 0. A gauge has no series until
-    it is first set: what was never measured is absent, not 0.
+    If all labels of a counter or histogram have closed sets of values, every series starts at 0. A gauge has no series
+    until it is first set: a value that was never measured is absent, not 0.
 
-    With ``zero_first`` every other series of a counter or histogram is also 0 the first time that a reader (such as a
-    dialect) gets it, with any count: ``rate()`` and ``increase()`` ignore the value with which a series first
-    appears. From the next time on, the reader gets its value.
+    With ``zero_first``, every other series of a counter or histogram is also 0 the first time that a reader (such as a
+    dialect) gets the series, because ``rate()`` and ``increase()`` ignore the value with which a series first appears.
+    From the next time on, the reader gets the actual value.
     """
 
     def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None, *, zero_first: bool = False) -> None:
@@ -56,7 +56,7 @@ class Instruments:
         return self._of(row, Counter)
 
     def gauge(self, row: Metric) -> Gauge:
-        """Return the row's gauge; also for an info row, which is a gauge of 1."""
+        """Return the row's gauge. An info row is also a gauge, with the value 1."""
         return self._of(row, Gauge)
 
     def histogram(self, row: Metric) -> Histogram:
@@ -64,14 +64,14 @@ class Instruments:
         return self._of(row, Histogram)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with headers, without the metrics that have no sample."""
+        """Return metric families with headers, without the metrics that have no samples."""
         parts: list[bytes] = []
         for row, samples in self.families(dialect):
             parts += (self._format.header(row, dialect), self._format.lines(samples))
         return b"".join(parts)
 
     def families(self, reader: Hashable) -> Iterator[tuple[Metric, list[Sample]]]:
-        """Rows with their samples for ``reader``, without the rows that have no sample; to be read to the end."""
+        """Yield rows with their samples for ``reader``, without rows that have no samples; must be read to the end."""
         shown: set[_Series] = set()
         before = self._shown.get(reader, frozenset())
         for row in self._rows:

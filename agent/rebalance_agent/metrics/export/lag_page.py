@@ -1,4 +1,4 @@
-"""The part of /metrics about consumer lag. It is written once for each measurement."""
+"""Renders the part of /metrics about consumer lag, once for each measurement."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class LagPage:
         topic_shown: Callable[[str], bool] = lambda _topic: True,
         text: TextFormat | None = None,
     ) -> None:
-        """``lags`` returns the lag of each group, another mapping after each measurement.
+        """``lags`` returns the lag of each group, in a new mapping after each measurement.
 
-        ``topics_max``: topics of one group with series of their own. ``topic_shown``: whether a topic may be a label.
+        ``topics_max``: maximum topics of a group with their own series. ``topic_shown``: if a topic may be a label.
         """
         self._lags = lags
         self._topics_max = topics_max
@@ -50,18 +50,18 @@ class LagPage:
 
     @property
     def folded(self) -> int:
-        """The number of topics, over all groups, whose lag is only in a sum."""
+        """The number of topics, over all groups, whose lag is only part of a sum."""
         with self._lock:
             self._renew()
             return self._folded
 
     def refresh(self) -> None:
-        """Write the last measurement, so that the next scrape has less to do."""
+        """Write the last measurement, so that the next scrape has less work."""
         with self._lock:
             self._renew()
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with headers, without those that have no sample."""
+        """Return metric families with headers, without the families that have no samples."""
         with self._lock:
             self._renew()
             families = [(row, samples) for row in LAG_ROWS if (samples := self._samples.get(row))]
@@ -82,7 +82,7 @@ class LagPage:
         self._written, self._folded = lags, folded
 
     def _split(self, topics: Sequence[TopicLag]) -> tuple[list[TopicLag], list[TopicLag]]:
-        """Return the topics with series of their own, and the others."""
+        """Return the topics with their own series, and the other topics."""
         shown = [lag for lag in topics if self._topic_shown(lag.topic)][: self._topics_max]
         names = {lag.topic for lag in shown}
         return shown, [lag for lag in topics if lag.topic not in names]

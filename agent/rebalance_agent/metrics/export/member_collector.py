@@ -1,7 +1,7 @@
-"""A collector for ``prometheus_client``: the metrics of a process's own consumers, in its own /metrics.
+"""Defines a ``prometheus_client`` collector that exports the metrics of a process's consumers in its own /metrics.
 
-A program that serves /metrics needs no sidecar for them: pass `on_event`, or a `MemberCollector` of a registry, to its
-consumers. The names are those of a sidecar (``kafka_rebalance_member_*``).
+A program that serves /metrics needs no sidecar for these metrics: pass `on_event`, or a `MemberCollector` of a
+registry, to its consumers. The metrics have the same names as in a sidecar (``kafka_rebalance_member_*``).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from rebalance_agent.visible_names import visible
 __all__ = ["MemberCollector", "on_event"]
 
 _LIMITS = MemberLimits(lifeless_seconds=MemberLimits().silent_seconds)
-"""A collection counts as the consumers' heartbeat, and hours may pass without one."""
+"""A collection counts as the consumers' heartbeat, and hours may pass without a collection."""
 
 
 class MemberCollector(Collector):
-    """Metrics of the consumers whose ``on_event`` it is. Thread-safe.
+    """Metrics of the consumers that use this object as their ``on_event``. Thread-safe.
 
-    Consumers lose their gauges when they leave, and their counters a day later, as in a sidecar.
+    When a consumer leaves, its gauges are removed; a day later its counters are removed, as in a sidecar.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
-        """No series before the first event; ``registry.register(collector)`` exports them."""
+        """Start without series; the first event adds some, and ``registry.register(collector)`` exports them."""
         self._metrics = MemberMetrics(clock or SystemClock(), _LIMITS)
 
     def __call__(self, event: Mapping[str, Any]) -> None:
-        """Count an event, as ``on_event`` gets it.
+        """Count an event in the form in which ``on_event`` gets events.
 
         Raises:
-            InvalidInputError: it is not an event.
+            InvalidInputError: the argument is not an event.
         """
         self._metrics.observe([event_from_json(event)])
 
     def describe(self) -> Iterable[Family]:
-        """Yield the families without samples: a registry compares their names."""
+        """Yield the families without samples, because a registry compares the names of families."""
         return map(_family, MEMBER_ROWS)
 
     def collect(self) -> Iterable[Family]:
@@ -61,10 +61,10 @@ class MemberCollector(Collector):
 
 
 def on_event(event: Mapping[str, Any]) -> None:
-    """Count an event in ``prometheus_client.REGISTRY``, which exports the metrics from the first one on.
+    """Count an event in ``prometheus_client.REGISTRY``, which exports the metrics from the first event on.
 
     Raises:
-        InvalidInputError: it is not an event.
+        InvalidInputError: the argument is not an event.
         ValueError: the registry has metrics with these names already.
     """
     _registered()(event)

@@ -1,4 +1,4 @@
-"""``kafka_rebalance_member_*``: metrics of the consumers beside a sidecar, from the events that they post."""
+"""Computes ``kafka_rebalance_member_*``: metrics of the consumers beside a sidecar, from the events that they post."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _TOTALS = {Callback.REVOKED: rows.REVOKED, Callback.ASSIGNED: rows.ASSIGNED, Cal
 
 @dataclass(frozen=True, slots=True)
 class MemberLimits:
-    """Bounds of what a sidecar exports.
+    """Limits on the series that a sidecar exports.
 
-    ``max_client_ids``: (group, client id) pairs with series of their own. ``max_assignors``: names of assignors.
-    Everything beyond them shares the label value ``_folded``. ``silent_seconds``: a consumer without a report for this
-    time is removed; it is long, since a healthy consumer reports nothing between rebalances. ``lifeless_seconds``: the
-    same for consumers whose process sends heartbeats: three missed ones and 30 s.
+    ``max_client_ids``: (group, client id) pairs with their own series. ``max_assignors``: names of assignors. All
+    others share the label value ``_folded``. ``silent_seconds``: a consumer without a report for this time is removed.
+    The time is long, because a healthy consumer does not report between rebalances. ``lifeless_seconds``: the time for
+    consumers whose process sends heartbeats: three missed heartbeats and 30 s.
     """
 
     max_client_ids: int = 50
@@ -45,13 +45,13 @@ class MemberLimits:
 
 
 class MemberMetrics:
-    """Turns members' events into metrics. Thread-safe.
+    """Computes metrics from members' events. Thread-safe.
 
     Every counter and histogram is scraped as 0 before its first value. The series that a process's shutdown changes
-    exist from its first event on, since the process may be gone before two more scrapes.
+    exist from the first event of the process, because the process may be gone before two more scrapes.
 
-    A client that leaves loses its gauges immediately, its counters after ``silent_seconds``. Consumers with equal
-    labels share series: the sum of their partitions, and the highest generation and skew.
+    When a client leaves, its gauges are removed immediately, and its counters after ``silent_seconds``. Consumers with
+    equal labels share series: the sum of their partitions, and the highest generation and skew.
     """
 
     def __init__(self, clock: Clock, limits: MemberLimits | None = None, text: TextFormat | None = None) -> None:
@@ -66,13 +66,13 @@ class MemberMetrics:
 
     @property
     def folded(self) -> int:
-        """Number of (group, client id) pairs without series of their own."""
+        """The number of (group, client id) pairs without their own series."""
         with self._lock:
             return len({(client.group, client.client_id) for client in self._clients} - self._pairs.keys())
 
     @property
     def shortened(self) -> int:
-        """Names that are label values in a shortened form."""
+        """Return the number of shortened names in label values."""
         with self._lock:
             return sum(map(is_long, {name for labels in (*self._pairs, *self._assignors) for name in labels}))
 
@@ -106,14 +106,14 @@ class MemberMetrics:
             return [_consumer(client) for client in self._clients]
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers."""
+        """Return metric families with their headers."""
         with self._lock:
             self._expire(self._clock.monotonic())
             self._set_gauges()
             return self._instruments.text(dialect)
 
     def families(self, reader: Hashable) -> list[tuple[Metric, list[Sample]]]:
-        """Rows with their samples, those without samples left out; ``reader``: see `Instruments`."""
+        """Yield rows with their samples; rows without samples are left out. ``reader``: see `Instruments`."""
         with self._lock:
             self._expire(self._clock.monotonic())
             self._set_gauges()

@@ -1,4 +1,4 @@
-"""Parses the text of /metrics into samples: to read agents' metrics, and to push them over OTLP. Pure."""
+"""Parses the text of /metrics into samples, for reading agents' metrics and for pushing metrics over OTLP. Pure."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class ParsedSample(NamedTuple):
 
 
 def parsed_samples(text: str) -> Iterator[ParsedSample]:
-    """Yield the samples of ``text`` (Prometheus' exposition format), in its order.
+    """Yield the samples of ``text`` (Prometheus' exposition format) in the order of the text.
 
     Raises:
-        ValueError: the text is not in that format; samples before the malformed line were returned already.
+        ValueError: the text does not have that format; samples before the malformed line were already yielded.
     """
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -42,9 +42,9 @@ def parsed_samples(text: str) -> Iterator[ParsedSample]:
 def parsed_families(pieces: Iterable[bytes]) -> Iterator[tuple[Metric, Iterator[ParsedSample]]]:
     """Yield the samples of each metric in the text of `TextFormat` that ``pieces`` form, with its row.
 
-    A piece ends at the end of a line. Only one metric's text is joined and parsed at a time: that of thousands of
-    groups has tens of megabytes. The agent's own text has no timestamps and a fixed form, so it is parsed three times
-    as fast as other text of the format.
+    A piece ends at the end of a line. Only one metric's text is joined and parsed at a time, because the whole text of
+    thousands of groups has tens of megabytes. The agent's own text has no timestamps and a fixed form, so it is parsed
+    three times as fast as other text of the format.
     """
     family: list[bytes] = []
     for piece in pieces:

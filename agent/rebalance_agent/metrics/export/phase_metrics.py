@@ -1,4 +1,4 @@
-"""Histograms of the phases of rebalances, over all groups."""
+"""Counts the phases of rebalances in histograms over all groups."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ class PhaseMetrics:
                 self._instruments.histogram(row).observe(seconds)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers."""
+        """Return metric families with their headers."""
         return self._instruments.text(dialect)

@@ -1,7 +1,7 @@
 """Writes the text of /metrics from catalogue rows and samples.
 
-Samples have one form in both dialects (see `dialects`), so that one cached text serves both. Headers differ, and so do
-the buckets of a histogram with exemplars, which only OpenMetrics has.
+Samples have the same form in both dialects (see `dialects`), so one cached text serves both dialects. The dialects
+differ in headers, and in the buckets of a histogram with exemplars, because only OpenMetrics has exemplars.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from rebalance_agent.visible_names import visible
 __all__ = ["GroupText", "TextFormat", "has_exemplars"]
 
 PAIRS_MAX = 4_096
-"""Label values whose text is cached: all groups share triggers and states, and a member's metrics share its labels."""
+"""Maximum label values with cached text: all groups share triggers and states; a member's metrics share its labels."""
 
 CACHED_CHARACTERS_MAX = 2 * SHORT_NAME_BYTES_MAX
-"""Characters of label values whose text is cached, so that long names cannot fill the memory through the cache."""
+"""Maximum characters of a label value whose text is cached, so that long names cannot fill the memory."""
 
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
 _PAIRS = "\0"
-"""Placeholder for the label pairs in a template; it occurs in no metric's name and in no bound."""
+"""Placeholder for the label pairs in a template; metric names and bounds do not contain it."""
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 class GroupText(Protocol):
-    """Writes the lines of samples of one group; in OpenMetrics with their exemplars."""
+    """Writes the lines of one group's samples, in OpenMetrics with the samples' exemplars."""
 
     def __call__(self, metric: Metric, samples: Values, dialect: Dialect = Dialect.PROMETHEUS, /) -> bytes:
-        """``samples``: without the label of the group."""
+        """``samples``: samples without the label of the group."""
         ...
 
 
 class TextFormat:
-    """Writes headers and samples, with the label ``cluster`` on every sample where a cluster name is set."""
+    """Writes headers and samples; every sample has the label ``cluster`` if a cluster name is set."""
 
     def __init__(self, cluster: str = "") -> None:
-        """``cluster``: value of the label; empty for no such label."""
+        """``cluster``: value of the label; if it is empty, samples do not have the label."""
         self._first = f'cluster="{_value(cluster)}"' if cluster else ""
 
     def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
@@ -63,7 +63,7 @@ class TextFormat:
         return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
     def samples(self, metric: Metric, samples: Values, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Return the samples' lines in the given order; in OpenMetrics with their exemplars."""
+        """Return the samples' lines in the given order, in OpenMetrics with exemplars."""
         return _written(self._first, 0, metric, samples, dialect)
 
     def of_group(self, group: str) -> GroupText:
@@ -72,7 +72,7 @@ class TextFormat:
         return functools.partial(_written, f"{self._first},{pair}" if self._first else pair, 1)
 
     def lines(self, samples: Iterable[tuple[str, tuple[tuple[str, str], ...], float]]) -> bytes:
-        """Lines of (name, label pairs, value); a histogram must be split into its parts already."""
+        """Return lines for (name, label pairs, value); a histogram must already be split into its parts."""
         lines = []
         for name, pairs, value in samples:
             names, values = zip(*pairs, strict=True) if pairs else ((), ())
@@ -94,7 +94,7 @@ def _written(first: str, skipped: int, metric: Metric, samples: Values, dialect:
     numbers = cast("Iterable[tuple[tuple[str, ...], float]]", samples)
     begin, end = (f"{metric.name}{{{first}", "}") if first or names else (metric.name, "")
     lines = [
-        # Nearly all of the tens of thousands of values are ints.
+        # Nearly all of the tens of thousands of values have the type int.
         f"{begin}{_pairs(names, labels, led)}{end} {value if type(value) is int else _number(value)}\n"
         for labels, value in numbers
     ]
@@ -118,7 +118,7 @@ _cached_pairs = functools.lru_cache(PAIRS_MAX)(_written_pairs)
 
 
 def has_exemplars(samples: Values) -> bool:
-    """Whether these samples have exemplars, so that their text differs between the dialects."""
+    """Return whether these samples have exemplars, with which their text differs between the dialects."""
     return any(isinstance(value, StallHistogram) and value.exemplars for _, value in samples)
 
 
@@ -159,7 +159,7 @@ def _number(value: float) -> str:
 
 
 def _value(name: str) -> str:
-    """Return any name as a label's value; names that are too long are shortened before they are escaped."""
+    """Return a name as a label value; a name that is too long is shortened before it is escaped."""
     return _escape(short_name(name))
 
 

@@ -4,10 +4,10 @@
 - ``scan``: finds the span of days that differs most, and the probability that chance explains the difference.
 - ``change_points``: finds the changes of a group, with their hours and sizes.
 - ``false_discoveries``: limits the share of false discoveries over all groups.
-- ``beside``: finds deploys and other changes at the time of a change; ``sentences``: describes the change.
+- ``beside``: finds deploys and other events at the time of a change; ``sentences``: describes the change.
 - ``peer_outliers``: finds members that are slower than their peers.
-- ``candidates``: does all of this for one group, in Spark's workers; ``change_tables``: computes the tables from other
+- ``candidates``: runs these steps for one group, in Spark's workers; ``change_tables``: computes the tables from other
   tables.
 
-This is the only package that imports ``numpy``. All modules except the last two need no Spark.
+No other package imports ``numpy``. Only ``candidates`` and ``change_tables`` need Spark.
 """

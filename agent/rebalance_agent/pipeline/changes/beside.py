@@ -11,7 +11,7 @@ from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
 __all__ = ["HOURS_BEFORE", "Beside", "State", "beside"]
 
 HOURS_BEFORE = 6
-"""Hours before a change in which anything that happened counts as beside it."""
+"""Anything that happened in this number of hours before a change counts as happening beside the change."""
 
 _DAY_MS = 24 * HOUR_MS
 
@@ -34,7 +34,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What happened at the time of a change: a deploy, its begin, and by name the values ``before -> after``."""
+    """What happened at the time of a change: a deploy, its start, and by name the values ``before -> after``."""
 
     rollout: str | None = None
     rollout_ms: int | None = None
@@ -42,10 +42,10 @@ class Beside:
 
 
 def beside(states: Sequence[State], hour: int) -> Beside:
-    """Return what changed from `HOURS_BEFORE` before until the end of ``hour``; ``states`` are in the order of time.
+    """Return what changed between `HOURS_BEFORE` before ``hour`` and its end; ``states`` are in order of time.
 
-    The number of members is the median of the day before and of the day after: autoscaling and deploys change it for
-    some hours.
+    Numbers of members are medians of the day before and of the day after, because autoscaling and deploys change these
+    numbers for some hours.
     """
     begin, end = (hour - HOURS_BEFORE) * HOUR_MS, (hour + 1) * HOUR_MS
     earlier = [state for state in states if state.at_ms < begin]
@@ -77,7 +77,7 @@ def beside(states: Sequence[State], hour: int) -> Beside:
 
 
 def _members(states: Sequence[State], begin_ms: int, end_ms: int) -> int | None:
-    """Return the median number of members at the hours of a period; None if it is unknown."""
+    """Return the median of the hourly numbers of members in a period; None if it is unknown."""
     numbers, current, index = [], None, 0
     for at_ms in range(begin_ms, end_ms, HOUR_MS):
         while index < len(states) and states[index].at_ms <= at_ms:

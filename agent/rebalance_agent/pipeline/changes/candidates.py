@@ -1,6 +1,6 @@
 """Computes the candidates of one group or cluster, in Spark's Python workers, as rows of Arrow batches.
 
-A group's candidates are its improbable changes, or its slow members; one more row has the number of tests.
+A group's candidates are its improbable changes or its slow members. An additional row has the number of tests.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _Row = Mapping[str, object]
 
 
 def _frame(rows: Iterator[_Row], schema: StructType) -> pd.DataFrame:
-    # With dtype object, integers in a column with nulls stay integers.
+    # With dtype object, the integers of a column that also has nulls stay integers.
     return pd.DataFrame(rows, columns=schema.names, dtype=object)
 
 
@@ -77,7 +77,7 @@ def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def group_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the changes of a group; ``rows`` are its rebalances, see `change_tables.rebalances_of_groups`."""
+    """Return the changes of a group; ``rows`` are its rebalances (see `change_tables.rebalances_of_groups`)."""
     rows = _ordered(rows)
     states = [
         State(row.at_ms, row.protocol, row.assignor, row.member_count, row.partition_count, row.rollout, row.images)
@@ -122,7 +122,7 @@ def _columns(change: ChangePoint, around: Beside) -> _Row:
 
 
 def hour_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the hours of a group, to be added up for a cluster."""
+    """Return the hours of a group, which are summed for its cluster."""
     hours = _hours(_ordered(rows))
     summed = {"hour": hours.hours, **{name: getattr(hours, name) for name in SUMS}}
     frame = pd.DataFrame(summed).assign(cluster_id=key[0], first=hours.first, last=hours.last)
@@ -133,7 +133,7 @@ def slow_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
     """Return the slow members of a group; ``rows`` come from table ``members``."""
     identity = dict(zip(GROUP, key, strict=True))
     names = [
-        # Many members have the same client id; of those without a pod or an instance id only the member id is unique.
+        # Many members have the same client id. Without a pod or an instance id, only the member id is unique.
         member_name(row.member_id, row.instance_id, pod=row.pod)
         for row in rows.itertuples()
     ]

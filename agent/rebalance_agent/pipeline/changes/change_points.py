@@ -1,4 +1,4 @@
-"""Finds when a group's signal changed, by how much, and the probability that it was chance. Pure, without Spark."""
+"""Finds when and by how much a group's signal changed, and the probability of chance. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RATIO_MIN = 1.25
 """Minimum ratio of the levels before and after a change, or inverse of this ratio, for which the change is kept."""
 
 CHANCE_MAX = 0.01
-"""Highest probability by chance of a change after which the history before and after it is searched, too."""
+"""Highest probability of chance for a change; below it, the history before and after the change is searched, too."""
 
 _DAY_HOURS = 24
 
@@ -47,14 +47,14 @@ class ChangePoint:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The changes of one signal of a group, in the order of time, and the number of tests that were made."""
+    """The changes of one signal of a group, in order of time, and the number of statistical tests."""
 
     changes: tuple[ChangePoint, ...]
     tests: int
 
 
 def change_points(hours: Hours, signal: Signal, name: str) -> Found:
-    """Return the changes of ``signal``; ``name``, the group's name, seeds the permutations."""
+    """Return the changes of ``signal``; the group's ``name`` seeds the permutations."""
     series = days_of(hours, signal)
     seed = zlib.crc32(f"{name}/{signal}".encode())
     chances, tests = _divided(series, seed)
@@ -68,7 +68,7 @@ def change_points(hours: Hours, signal: Signal, name: str) -> Found:
 
 
 def _divided(series: Days, seed: int) -> tuple[dict[int, float], int]:
-    """Return the chance of each change, by the index of the first day after it, and the number of tests."""
+    """Return each change's chance, by the index of the first day after the change, and the number of tests."""
     chances: dict[int, float] = {}
     tests = 0
     todo = [(0, len(series.values), 0.0)]
@@ -109,11 +109,11 @@ class _Level:
 
 
 def _level(hours: Hours, series: Days, signal: Signal, begin: int, end: int) -> _Level:
-    """Return the level of the days from index ``begin`` until before ``end``."""
+    """Return the level of the days from index ``begin`` up to, but not including, ``end``."""
     days = series.days
     inside = (hours.hours >= days[begin] * _DAY_HOURS) & (hours.hours < (days[end - 1] + 1) * _DAY_HOURS)
     if signal is Signal.FREQUENCY:
-        # Half a rebalance more, so that levels with none can be compared.
+        # Half a rebalance is added, so that levels without rebalances can be compared.
         rebalances, length = float(hours.occasions[inside].sum()), end - begin
         return _Level(math.log((rebalances + 0.5) / length), (rebalances + 0.5) / length)
     part = series.between(begin, end)
@@ -131,7 +131,7 @@ def _first_hour(hours: Hours, series: Days, signal: Signal, edges: Sequence[int]
         before, after = (_level(hours, series, signal, *part) for part in ((begin, middle), (middle, end)))
         counts = np.zeros(last - first)
         counts[hours.hours[window] - first] = hours.occasions[window]
-        # The gain in log likelihood of the level before over the level after, for each hour.
+        # For each hour, the gain in log likelihood if the hour has the level before instead of the level after.
         gains = counts * (before.log - after.log) - (before.shown - after.shown) * _shape(hours)
         return int(first + np.argmax(np.concatenate(((0.0,), np.cumsum(gains)))))
     numbers, sums = (hours.stalls, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)
@@ -141,12 +141,12 @@ def _first_hour(hours: Hours, series: Days, signal: Signal, edges: Sequence[int]
     middle_log = (before_log + after_log) / 2
     gains = (sums[window] - numbers[window] * middle_log) * np.sign(before_log - after_log)
     found = hours.hours[window]
-    # At least one hour is after the change: the last day of the window is.
+    # At least one hour is after the change, because the last day of the window is.
     return int(found[min(len(found) - 1, int(np.argmax(np.concatenate(((0.0,), np.cumsum(gains))))))])
 
 
 def _shape(hours: Hours) -> Floats:
-    """Return the share of a day's rebalances in each hour of two days, partly evened out."""
+    """Return the share of a day's rebalances in each hour of two days, partly smoothed."""
     counts = np.bincount(hours.hours % _DAY_HOURS, weights=hours.occasions, minlength=_DAY_HOURS) + 1.0
     share = counts / counts.sum()
     return np.tile(share / 2 + 1 / (2 * _DAY_HOURS), 2)

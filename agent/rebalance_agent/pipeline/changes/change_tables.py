@@ -1,8 +1,8 @@
 """Computes tables `changes`, `cluster_changes` and `slow_members` from the other tables, in Arrow batches by group.
 
-Each group gives *candidates*: its improbable changes, and the number of tests that were made in the group. The tests of
-all groups determine which candidates become rows of a table (`false_discoveries`), so candidates are computed once and
-kept.
+Each group gives *candidates*: its improbable changes, and the number of tests in the group. The tests of all groups
+determine which candidates become rows of a table (`false_discoveries`), so the candidates are computed once and then
+stored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ GROUPS_MIN = 5
 
 
 def rebalances_of_groups(generations: DataFrame, group_hours: DataFrame, events: DataFrame) -> DataFrame:
-    """Return each group's rebalances in the cluster's last `WEEKS`, with the first and the last hour of the group."""
+    """Return each group's rebalances in the cluster's last `WEEKS`, with the group's first and last hour."""
     hour = F.floor(F.unix_millis("hour") / HOUR_MS)
     last = F.floor(F.col("end") / HOUR_MS)
     spans = (

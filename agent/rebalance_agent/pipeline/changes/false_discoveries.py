@@ -7,14 +7,14 @@ from collections.abc import Iterable
 __all__ = ["FALSE_SHARE", "highest_chance"]
 
 FALSE_SHARE = 0.004
-"""Expected share of false discoveries among all: about one for each 1,000 groups and week."""
+"""Expected share of false discoveries among all discoveries: about one false discovery per 1,000 groups and week."""
 
 
 def highest_chance(chances: Iterable[float], tests: int, share: float) -> float:
-    """Return the highest probability that counts as a discovery, 0 if none does; at most ``share`` of these are false.
+    """Return the highest probability that counts as a discovery, or 0, so that at most ``share`` of them are false.
 
-    ``chances``: the probability of each test's result by chance; values above ``share`` can be left out. ``tests``:
-    the number of all tests.
+    ``chances``: for each test, the probability that chance gives its result; values above ``share`` can be left out.
+    ``tests``: the number of all tests.
     """
     return max(
         (chance for rank, chance in enumerate(sorted(chances), 1) if chance <= share * rank / tests), default=0.0

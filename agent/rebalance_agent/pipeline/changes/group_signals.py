@@ -1,4 +1,4 @@
-"""Computes the hours of a group, and the daily values of its signals for the search. Pure, without Spark."""
+"""Computes the hours of a group, and the daily values of its signals for `scan`. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOUR_MS = 3_600_000
 """One hour in milliseconds."""
 
 _PAUSE_MS = 600_000
-"""Minimum pause between two occasions: the rebalances of a deploy are closer to each other."""
+"""Minimum pause between two occasions; pauses between the rebalances of a deploy are shorter."""
 
 _OCCASION_MS = 1_800_000
 """Maximum length of an occasion, so that a group that rebalances all the time has many occasions."""
@@ -27,11 +27,11 @@ _DEPENDENCE = 0.2
 """Assumed correlation of the rebalances of one day; it limits the weight of a day with many rebalances."""
 
 _FACTOR_MAX = 8.0
-"""Stalls further from the normal stall of their trigger count as this multiple or fraction of it."""
+"""Stalls that differ more from the normal stall of their trigger count as this multiple or fraction of that stall."""
 
 
 class Signal(StrEnum):
-    """A property of a group that can change: seconds per rebalance, rebalances per day, skew of assignments."""
+    """A property of a group that can change: seconds per rebalance, rebalances per day, or skew of assignments."""
 
     STALL = "stall"
     FREQUENCY = "frequency"
@@ -39,12 +39,12 @@ class Signal(StrEnum):
 
 
 class Hours(NamedTuple):
-    """The hours of a group with a rebalance, oldest first, and its ``first`` and ``last`` hour, since the epoch.
+    """A group's hours with a rebalance (since the epoch), oldest first, and the group's ``first`` and ``last`` hour.
 
     ``occasions``: numbers of rebalances, where a series of rebalances counts once (`_PAUSE_MS`). ``stalls`` and
-    ``skews``: numbers of rebalances with a known stall or skew. ``stall_logs`` and ``skew_logs``: sums of natural
-    logarithms of seconds and of ratios. ``stall_excess``: the sum for stalls, each relative to the normal stall of its
-    trigger.
+    ``skews``: numbers of rebalances with a known stall or skew. ``stall_logs`` and ``skew_logs``: sums of the natural
+    logarithms of seconds and of ratios. ``stall_excess``: like ``stall_logs``, but each stall is relative to the normal
+    stall of its trigger.
     """
 
     first: int
@@ -61,9 +61,9 @@ class Hours(NamedTuple):
 def hours_of(
     at_ms: Integers, triggers: NDArray[np.object_], stalls: Floats, skews: Floats, first: int, last: int
 ) -> Hours:
-    """Return the hours of a group from its rebalances, one per row; an unknown stall or skew is NaN.
+    """Return the hours of a group from its rebalances; an unknown stall or skew is NaN.
 
-    Stalls of 0 are left out: these rebalances stopped no partition.
+    Stalls of 0 are left out, because these rebalances did not stop any partition.
     """
     hours, rows = np.unique(at_ms // HOUR_MS, return_inverse=True)
     known = stalls > 0
@@ -94,7 +94,7 @@ def hours_of(
 
 
 def _begins_occasion(at_ms: Integers) -> NDArray[np.bool_]:
-    """Return whether each rebalance, in the order of time, begins an occasion."""
+    """Return for each rebalance, in order of time, whether it begins an occasion."""
     begins = np.diff(at_ms, prepend=-_PAUSE_MS) >= _PAUSE_MS
     series = np.maximum.accumulate(np.where(begins, at_ms, 0))
     part = (at_ms - series) // _OCCASION_MS
@@ -113,10 +113,10 @@ def days_of(hours: Hours, signal: Signal) -> Days:
 
 
 def _frequencies(hours: Hours) -> Days:
-    """Return rebalances of each whole day, transformed so that a day's variance does not depend on its mean.
+    """Return the rebalances of each whole day, transformed so that the variance of a day does not depend on the mean.
 
-    The transformation assumes a negative binomial distribution; it is the square root if days vary no more than a
-    Poisson distribution does.
+    The transformation assumes a negative binomial distribution. If days vary no more than in a Poisson distribution,
+    the transformation is the square root.
     """
     begin, end = -(-hours.first // _DAY_HOURS), (hours.last + 1) // _DAY_HOURS
     days = np.arange(begin, max(begin, end))
@@ -124,7 +124,7 @@ def _frequencies(hours: Hours) -> Days:
     rows = hours.hours[within] // _DAY_HOURS - begin
     counts = np.bincount(rows, weights=hours.occasions[within], minlength=len(days))
     mean = counts.mean() if len(counts) else 0.0
-    # From differences of successive days, which a change of level hardly increases.
+    # The variance is computed from differences of successive days, because a change of level hardly increases these.
     variance = float(np.square(np.diff(counts)).mean()) / 2 if len(counts) > 1 else 0.0
     spread = max(0.0, (variance - mean) / mean**2) if mean else 0.0
     roots = np.sqrt(counts + 0.375)
@@ -133,7 +133,7 @@ def _frequencies(hours: Hours) -> Days:
 
 
 def _weekly(values: Floats) -> Floats:
-    """Return each day's deviation from its week that its day of the week explains, 0 if that is comparatively small."""
+    """Return the part of each day's deviation that its day of the week explains; 0 if that part is relatively small."""
     if len(values) < 2 * _WEEK:
         return np.zeros(len(values))
     means = np.convolve(np.pad(values, _WEEK // 2, "reflect"), np.full(_WEEK, 1 / _WEEK), "valid")

@@ -11,32 +11,32 @@ from dataclasses import dataclass
 __all__ = ["DEVIATIONS_MIN", "PEERS_MIN", "RATIO_MIN", "REBALANCES_MIN", "PeerOutlier", "peer_outliers"]
 
 PEERS_MIN = 3
-"""Minimum number of other members with which a member is compared."""
+"""A member is compared with at least this number of other members."""
 
 REBALANCES_MIN = 5
-"""Minimum number of rebalances in which a member is compared."""
+"""A member is compared in at least this number of rebalances."""
 
 REBALANCES_MAX = 100
 """Maximum number of rebalances that count; the latest are used."""
 
 DEVIATIONS_MIN = 3.5
-"""Minimum distance from the peers' median, in standard deviations, estimated from the median absolute deviation."""
+"""Minimum distance from the peers' median, in standard deviations (estimated from the median absolute deviation)."""
 
 RATIO_MIN = 1.5
-"""Minimum ratio to the peers' median."""
+"""Minimum ratio of a slow member's time to the peers' median."""
 
-_NORMAL = 1.4826  # median absolute deviation -> standard deviation, of a normal distribution
-_SPREAD_MIN = 0.1  # of the median: peers that are alike to the millisecond do not make others slow
+_NORMAL = 1.4826  # median absolute deviation -> standard deviation, for a normal distribution
+_SPREAD_MIN = 0.1  # share of the median, so that a member is not slow only because its peers' times are nearly equal
 _SPREAD_SECONDS_MIN = 0.05
 _SLOWEST_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class PeerOutlier:
-    """A member that is slower than its peers. Times are medians of seconds until it stopped processing.
+    """A member that is slower than its peers. Times are medians of the seconds until a member stopped processing.
 
-    ``deviations``: standard deviations from the peers; ``chance``: the probability (0 to 1) that, among equal members,
-    one member is in the slowest quarter as often.
+    ``deviations``: distance from the peers in standard deviations. ``chance``: the probability (0 to 1) that one of
+    equal members is in the slowest quarter at least as often.
     """
 
     member: str
@@ -49,10 +49,10 @@ class PeerOutlier:
 
 
 def peer_outliers(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[PeerOutlier], int]:
-    """Return the slow members, and how many were compared.
+    """Return the slow members, and the number of members that were compared.
 
-    ``rebalances``: for each rebalance, in the order of time, the seconds until each member stopped, by the member's
-    name.
+    ``rebalances``: for each rebalance, in order of time, a mapping of each member's name to the seconds until the
+    member stopped.
     """
     stops: dict[str, list[float]] = defaultdict(list)
     ranks: dict[str, list[tuple[bool, float]]] = defaultdict(list)
@@ -90,7 +90,7 @@ def _judged(member: str, medians: Mapping[str, float], ranks: Sequence[tuple[boo
 
 
 def _at_least(times: int, number: int, chance: float) -> float:
-    """Return the probability of ``times`` or more of ``number``, each with the probability ``chance``."""
+    """Return the probability of at least ``times`` successes in ``number`` trials with the probability ``chance``."""
     return min(
         1.0,
         sum(

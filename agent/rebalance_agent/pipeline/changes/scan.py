@@ -1,9 +1,9 @@
-"""Finds the span of days that differs most from the other days, and the probability that chance explains it.
+"""Finds the span of days that differs most from other days, and the probability that chance explains the difference.
 
-The statistic is the logarithm of the likelihood ratio of two means with equal variance to one mean, less a penalty for
-a second change. This statistic is compared with the statistic of permuted days, so values need no known distribution,
-and events of one day may depend on each other. A weekly pattern is more regular than permuted days, so it does not
-count as a change. Pure, without Spark.
+The statistic compares two means with equal variance to one mean: it is the logarithm of the likelihood ratio, minus a
+penalty for a second change. It is compared with the statistic of permuted days, so the distribution of values need not
+be known, and events of one day may depend on each other. A weekly pattern does not count as a change, because it is
+more regular than permuted days. Pure, without Spark.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from numpy.typing import NDArray
 __all__ = ["DAYS_MIN", "DaySpan", "Days", "Floats", "Integers", "best_span", "chance_of_span"]
 
 DAYS_MIN = 3
-"""Minimum number of days inside a span, and outside: one or two days are an incident, not a change."""
+"""Minimum number of days inside a span and outside the span; one or two days are an incident, not a change."""
 
 _FIRST, _MORE = 200, 2_000
-"""Numbers of permutations: the first decide whether more are necessary."""
+"""Numbers of permutations; the result of the first number decides whether more permutations are necessary."""
 
 _ENOUGH = 20
-"""Permutations with at least the observed statistic that suffice to estimate its probability."""
+"""Sufficient number of permutations with at least the observed statistic for an estimate of its probability."""
 
 _TAIL = 0.05
-"""Share of the permutations to which the tail is fitted, for probabilities that counting cannot resolve."""
+"""Share of permutations to which the tail is fitted, for probabilities that are too small for counting."""
 
 _TWO_STEPS = 1.5
-"""Penalty for a span that ends before the last day, which is two changes; in units of the log of the number of days."""
+"""Penalty for a span that ends before the last day and so is two changes; in units of log(number of days)."""
 
 _PERMUTED_MIN = 20
-"""Minimum number of days for permutations; fewer days are compared with random days."""
+"""Minimum number of days for permutations; a shorter series is compared with random days."""
 
 _FREEDOM = 6
-"""Degrees of freedom of random days: they are far from their mean more often than normally distributed ones."""
+"""Degrees of freedom of random days, which are far from their mean more often than normally distributed days."""
 
 _EXPLAINED_MAX = 1 - 1e-12
 _BATCH_CELLS = 2_000_000  # limits the memory of a batch of permutations to some 50 MB
@@ -58,13 +58,13 @@ class Days(NamedTuple):
     weights: Floats
 
     def between(self, begin: int, end: int) -> Days:
-        """Return the days from index ``begin`` until before ``end``."""
+        """Return the days from index ``begin`` up to, but not including, ``end``."""
         return Days(self.days[begin:end], self.values[begin:end], self.weights[begin:end])
 
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """The days from index ``begin`` until before ``end``; ``statistic`` increases with the difference."""
+    """The days from index ``begin`` up to, not including, ``end``; ``statistic`` increases with the difference."""
 
     begin: int
     end: int
@@ -72,18 +72,18 @@ class DaySpan:
 
 
 class _Spans:
-    """All spans of ``number`` days that leave `DAYS_MIN` days outside and inside."""
+    """All spans in ``number`` days that leave at least `DAYS_MIN` days inside and outside the span."""
 
     def __init__(self, number: int) -> None:
         begins, ends = np.triu_indices(number + 1, 1)
-        # No span begins with the first day: it and the rest are the same division.
+        # No span begins with the first day, because the rest of the days gives the same division.
         allowed = (ends - begins >= DAYS_MIN) & (begins >= DAYS_MIN) & ((ends == number) | (number - ends >= DAYS_MIN))
         self.begins, self.ends = begins[allowed], ends[allowed]
         self._number = number
         self._penalties = np.where(self.ends < number, _TWO_STEPS * math.log(max(1, number)), 0.0)
 
     def statistics(self, values: Floats, weights: Floats) -> Floats:
-        """Return the statistic of each span, for each row of values, whose weighted mean is 0."""
+        """Return the statistic of each span for each row of values; the weighted mean of each row is 0."""
         zero = np.zeros((*values.shape[:-1], 1))
         sums = np.concatenate((zero, np.cumsum(values * weights, axis=-1)), axis=-1)
         masses = np.concatenate((zero, np.cumsum(weights, axis=-1)), axis=-1)
@@ -98,7 +98,7 @@ class _Spans:
 
 
 def best_span(series: Days) -> DaySpan | None:
-    """Return the most different span of days, from a change to the end or the next change; None for too few days."""
+    """Return the span that differs most, from a change to the next change or the end; None if days are too few."""
     number = len(series.values)
     spans = _Spans(number)
     if not len(spans.begins):
@@ -112,7 +112,7 @@ def best_span(series: Days) -> DaySpan | None:
 
 
 def chance_of_span(series: Days, span: DaySpan, seed: int) -> float:
-    """Return the probability (0 to 1) that days without a change have a span at least as different as ``span``."""
+    """Return the probability (0 to 1) that days without a change have a span that differs at least as much."""
     spans = _Spans(len(series.values))
     rng = np.random.default_rng(seed)
     draw = _permuted if len(series.values) >= _PERMUTED_MIN else _random
@@ -146,14 +146,14 @@ def _permuted(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats
 
 
 def _random(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return random days with these weights, since few days have too few permutations."""
+    """Return random days with these weights, because a short series has too few permutations."""
     weights = np.broadcast_to(series.weights, (rows, len(series.weights)))
     values = rng.standard_t(_FREEDOM, weights.shape) / np.sqrt(weights)
     return values - np.average(values, axis=1, weights=weights)[:, np.newaxis], weights
 
 
 def _tail(drawn: Floats, statistic: float) -> float:
-    """Return the probability of a higher statistic; with equal variances its tail is exponential."""
+    """Return the probability of a higher statistic; with equal variances, the tail of the statistic is exponential."""
     begins = float(np.quantile(drawn, 1 - _TAIL))
     higher = drawn[drawn > begins] - begins
     if statistic <= begins or not len(higher):

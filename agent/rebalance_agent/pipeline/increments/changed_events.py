@@ -21,14 +21,14 @@ from rebalance_agent.pipeline.write_conflicts import retry_conflicts
 __all__ = ["AGE_HOURS_MAX", "NoIncrementError", "changed_events", "events_now", "keep_changes", "require_changes"]
 
 AGE_HOURS_MAX = RETENTION_HOURS_MIN - 24
-"""Maximum hours between two runs; after a longer pause, `maintain` may have deleted changes that were not read."""
+"""Maximum hours between two runs; after a longer pause, `maintain` may have deleted unread changes."""
 
 _LOST = re.compile(r"DELTA_|FILE_NOT_EXIST|FileNotFoundException|FILE_NOT_FOUND")
 """Matches Spark's errors for changes that cannot be read because their files or versions were deleted or not kept."""
 
 
 class NoIncrementError(Exception):
-    """All days must be computed, for example because changes of `events` are missing; the message has the reason."""
+    """All days must be computed, for example because changes of `events` are missing; the message states the reason."""
 
 
 def events_now(tables: DeltaTables, now_ms: int) -> Progress:
@@ -38,17 +38,17 @@ def events_now(tables: DeltaTables, now_ms: int) -> Progress:
 
 
 def keep_changes(tables: DeltaTables) -> None:
-    """Let Delta keep the changes of `events` from now on; tables that an older release created do not keep any."""
+    """Let Delta keep the changes of `events` from now on; a table from an older release does not keep its changes."""
     if not _keeps_changes(tables):
         change = f"ALTER TABLE delta.`{tables.path(EVENTS.name)}` SET TBLPROPERTIES ({KEEPS_CHANGES} = true)"
         retry_conflicts(lambda: tables.spark.sql(change))
 
 
 def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> None:
-    """Check that the table is the same as in ``before``, and that the time since then is not too long.
+    """Check that the table is the same as in ``before``, and that not too much time has passed since then.
 
     Raises:
-        NoIncrementError: the table is another one, or too much time has passed.
+        NoIncrementError: the table was created again, or too much time has passed.
     """
     if before.table_id != now.table_id or before.version > now.version:
         raise NoIncrementError("events was created again")
@@ -70,7 +70,7 @@ def changed_events(tables: DeltaTables, after: int, until: int) -> Iterator[Data
     try:
         try:
             changes = tables.read_changes(EVENTS.name, after, until).persist(StorageLevel.DISK_ONLY)
-            changes.count()  # now, because a table that is half computed cannot be computed in another way
+            changes.count()  # reads the changes now: later, the caller could no longer compute all days instead
         except (Py4JJavaError, PySparkException) as error:
             if not _LOST.search(str(error)):
                 raise

@@ -1,4 +1,4 @@
-"""Replaces the rows of days of groups in a table that is partitioned by day."""
+"""Replaces the rows of chosen groups and days in a table that is partitioned by day."""
 
 from __future__ import annotations
 

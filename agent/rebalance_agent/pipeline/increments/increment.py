@@ -33,9 +33,9 @@ _MADE = ("generations", "members", "group_hours")
 def update(tables: DeltaTables, now_ms: int, on_step: Callable[[str], None], *, full: bool = False) -> None:
     """Compute the days of groups whose events changed since the last run, or all days.
 
-    All days are computed if ``full``, in the first run, in the first run of a release, and if the changes are not
-    known, for example because the last run was more than `changed_events.AGE_HOURS_MAX` before ``now_ms`` (epoch).
-    ``on_step`` gets the reason.
+    All days are computed if ``full`` is True, in the first run, in the first run of a release, and if the changes are
+    unknown. Changes are unknown if, for example, the last run was more than `changed_events.AGE_HOURS_MAX` before
+    ``now_ms`` (epoch). ``on_step`` is called with the reason.
 
     Raises:
         PipelineError: another run has begun to compute the tables.
@@ -91,7 +91,7 @@ def _update(run: Run, before: int, until: int, on_step: Callable[[str], None]) -
     tables = run.tables
     events = tables.read("events", until)
     with changed_events(tables, before, until) as changes:
-        if changes.isEmpty():  # `maintain` makes versions without changes
+        if changes.isEmpty():  # `maintain` writes versions that change no rows
             return
         with _computed(days_of_generations(changes, events), events) as days:
             on_step(f"generations: {days.keys.count()} days of groups")
@@ -106,7 +106,7 @@ def _update(run: Run, before: int, until: int, on_step: Callable[[str], None]) -
 
 @contextmanager
 def _computed(keys: DataFrame, events: DataFrame) -> Iterator[GroupDays]:
-    """Compute the keys once, and leave out ``days`` without events, which need not be read."""
+    """Compute the keys once, and leave out ``days`` without events, because those need not be read."""
     kept = keys.persist()
     try:
         stored = kept.select("day").distinct().join(F.broadcast(events.select("day").distinct()), "day").collect()
@@ -116,7 +116,7 @@ def _computed(keys: DataFrame, events: DataFrame) -> Iterator[GroupDays]:
 
 
 def _generations(events: DataFrame, days: GroupDays) -> DataFrame:
-    """Return the rows of `generations` of these days, with the deploys that hold them, which may end later."""
+    """Return the rows of `generations` for these days, with their deploys; a deploy may end on a later day."""
     if not days.days:
         return generations(events.limit(0))
     is_deploy = F.col("kind") == RolloutEvent.KIND

@@ -1,10 +1,10 @@
-"""Stores up to which version of `events` the tables are computed.
+"""Stores the version of `events` from which the tables were last computed.
 
-A small Delta table, ``_processed``, has one row. A run changes the version only after its last table is written, so a
-run that is killed is repeated from the same version.
+A small Delta table, ``_processed``, has one row. A run changes the version only after writing its last table, so a run
+that is killed is repeated from the same version.
 
-The row also has the id of the run that began last. If two runs overlap, the earlier one could overwrite rows of the
-later one with older ones: so it stops before its next write.
+The row also has the id of the run that began last. If two runs overlap, the earlier run stops before its next write,
+because otherwise it could overwrite rows of the later run with older rows.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _COLUMNS = "version BIGINT, release STRING, table_id STRING, at_ms BIGINT, run S
 
 @dataclass(frozen=True)
 class Progress:
-    """The state of `events` that a run has read: its ``version`` and the time (``at_ms``, epoch).
+    """The state of `events` that a run has read: the table's ``version`` and the time of reading (``at_ms``, epoch).
 
-    ``table_id``: Delta's id of `events`, which differs if the table was created again.
+    ``table_id``: Delta's id of `events`; a table that is created again gets another id.
     """
 
     version: int
@@ -39,7 +39,7 @@ class Progress:
 
 
 _NOTHING = Progress(-1, "", 0)
-"""The progress while a run computes all days."""
+"""The progress that is stored while a run computes all days."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Run:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def begin(self, before: Progress | None) -> None:
-        """Store that this run has begun, and where it is repeated from if it is killed; None: all days."""
+        """Store that this run has begun, and from where it is repeated if it is killed; None: from all days."""
         row = self._row(before or _NOTHING).write.format("delta").mode("overwrite")
         retry_conflicts(lambda: row.save(_path(self.tables)))
 
     def require_last(self) -> None:
-        """Check that no other run has begun since.
+        """Check that no other run has begun after this run.
 
         Raises:
             PipelineError: another run has begun.
@@ -65,15 +65,15 @@ class Run:
             raise PipelineError("another run has begun to aggregate these tables, and this one would disturb it")
 
     def overwrite(self, name: str, rows: DataFrame, where: str | None = None) -> None:
-        """Replace the rows of a table, or those of a condition.
+        """Replace all rows of a table, or the rows for which the condition ``where`` is true.
 
         Raises:
-            PipelineError: another run has begun; it computes these rows from the same events or newer ones.
+            PipelineError: another run has begun; that run computes these rows from the same or newer events.
         """
         self.tables.overwrite(name, rows, where, self.require_last)
 
     def end(self, now: Progress) -> None:
-        """Store that the tables are computed up to ``now``, unless another run has begun: that one repeats this."""
+        """Store that the tables are computed up to ``now``, unless another run has begun, which repeats this work."""
         row = self._row(now).alias("new")
         stored = DeltaTable.forPath(self.tables.spark, _path(self.tables)).alias("old")
         merge = stored.merge(row, F.col("old.run") == F.col("new.run")).whenMatchedUpdateAll()
@@ -85,7 +85,7 @@ class Run:
 
 
 def last_progress(tables: DeltaTables) -> Progress | None:
-    """Return what the last finished run has read; None if there is none, or it was one of another release."""
+    """Return what the last finished run has read; None if no run finished, or another release ran it."""
     row = _row(tables)
     if row is None or row["release"] != __version__:
         return None
@@ -94,7 +94,7 @@ def last_progress(tables: DeltaTables) -> Progress | None:
 
 
 def remove_old_files(tables: DeltaTables) -> None:
-    """Delete the files of old rows: each run adds two."""
+    """Delete the files of old rows; each run adds two files."""
     if DeltaTable.isDeltaTable(tables.spark, _path(tables)):
         DeltaTable.forPath(tables.spark, _path(tables)).vacuum(RETENTION_HOURS_MIN)
 

@@ -1,20 +1,20 @@
 """Finds the days of groups whose rows depend on changed events.
 
-A row of `generations` and `members` depends on the events of its own day, and on a deploy that holds its generation.
+A row of `generations` and `members` depends on the events of its own day, and on the deploy that contains its
+generation.
 
-An hour of a group depends on more. Each step of a group, a generation or its deletion, ends the generation before, and
-the last one lasts until the cluster's last event. So a changed step reaches
+An hour of a group depends on more. Each step of a group, which is a generation or the group's deletion, ends the
+previous generation. The last generation lasts until the cluster's last event. So a changed step affects the hours
 
 - forward to the group's next step, or to its cluster's last event;
-- back to the begin of a stall that it ends, and to the begin of the storm that it prolongs;
-- back to the step before, if there is no other step for `INTERVAL_HOURS_MAX`: hours are counted back from the end;
-- back to the cluster's last event, if that was the end of the generation before, and this event is later.
+- back to the start of a stall that the step ends, and to the start of a storm that the step prolongs;
+- back to the previous step, if its generation can be longer than `INTERVAL_HOURS_MAX`: hours count back from the end;
+- back to the cluster's last event, if the previous generation ended with that event and the step is later.
 
-A later last event of the cluster also prolongs the last generation of all of its groups.
-
-A run that was killed may have written rows of a version between the last run and this one. ``changes`` contains the
-events of these versions, too, so the days of such rows are found: all times here are from events that did not change,
-which every version has, and from ``changes``.
+A later last event of a cluster also prolongs the last generation of all groups in the cluster. A run that was killed
+may have written rows of a version between the last run and this run. ``changes`` also contains the events of these
+versions, so the days of such rows are found: all times here come from ``changes``, and from events that did not change
+and therefore are in every version.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def days_of_generations(changes: DataFrame, events: DataFrame) -> DataFrame:
     started = F.to_date(F.timestamp_millis(F.from_json("body", _BODY)["started_ms"]))
     deploys = (
         changes.where(F.col("kind") == RolloutEvent.KIND)
-        # `generations` compares the days, too.
+        # `generations` also compares the days.
         .withColumns(
             {"first": F.date_sub(F.coalesce(started, "day"), DRIFT_DAYS), "last": F.date_add("day", DRIFT_DAYS)}
         )
         .select(*GROUP, F.least("first", "day").alias("first"), "last")
-        # Only days with events, because a wrong time may be decades ago.
+        # Only days with events are kept, because a wrong time may be decades ago.
         .join(F.broadcast(events.select("day").distinct()), F.col("day").between(F.col("first"), F.col("last")))
     )
     own = changes.where(F.col("kind") == GenerationEvent.KIND)
@@ -71,7 +71,7 @@ def days_of_hours(changes: DataFrame, generations: DataFrame, events: DataFrame)
 
 
 def _changed_spans(changes: DataFrame) -> DataFrame:
-    """Return for each changed day of a group the times (epoch ms) between which its steps and their stalls lie.
+    """Return the period (epoch ms) that contains the steps and stalls of each changed day of a group.
 
     All parts of a generation have the same times, so one changed part is enough.
     """
@@ -91,7 +91,7 @@ def _changed_spans(changes: DataFrame) -> DataFrame:
 
 
 def _reached(spans: DataFrame, steps: DataFrame, ends: DataFrame) -> DataFrame:
-    """Add the ``first`` and ``last`` time of the generations that the changes of a span begin, end or cut."""
+    """Add the ``first`` and ``last`` time of the generations that a span's changes begin, end or shorten."""
     of_groups = spans.groupBy(*GROUP).agg(F.max("end").alias("last_change"))
     near = (
         spans.join(steps, [*GROUP], "left")
@@ -116,7 +116,7 @@ def _reached(spans: DataFrame, steps: DataFrame, ends: DataFrame) -> DataFrame:
 
 
 def _storm_begins(spans: DataFrame, generations: DataFrame) -> DataFrame:
-    """Return the spans that begin in a storm or right after it, with the time at which the ``storm`` began."""
+    """Return the spans that begin during or right after a storm, with the time at which the ``storm`` began."""
     of_groups = generations.where("closes_episode").join(spans.select(*GROUP).distinct(), [*GROUP], "left_semi")
     storms = storm_windows(of_groups).select(
         *GROUP, F.unix_millis("session.start").alias("storm"), F.unix_millis("session.end").alias("storm_end")
@@ -127,9 +127,9 @@ def _storm_begins(spans: DataFrame, generations: DataFrame) -> DataFrame:
 
 
 def _prolonged(steps: DataFrame, ends: DataFrame) -> DataFrame:
-    """Return the days between the different ends of each cluster, for all of its groups.
+    """Return the days between the different ends of a cluster, for all groups of each cluster.
 
-    Where the last generation is longer than `INTERVAL_HOURS_MAX`, its first hours differ, too.
+    If the last generation is longer than `INTERVAL_HOURS_MAX`, its first hours differ, too.
     """
     at, begin, end, longest = F.col("at"), F.col("cluster_begin"), F.col("cluster_end"), _max_ms()
     last = steps.groupBy(*GROUP).agg(F.max("at").alias("at")).join(ends.where(begin < end), "cluster_id")
@@ -138,7 +138,7 @@ def _prolonged(steps: DataFrame, ends: DataFrame) -> DataFrame:
 
 
 def _ends(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the earliest and the latest possible last event (epoch ms) of each cluster with changes.
+    """Return the earliest and the latest possible time of the last event (epoch ms) for each cluster with changes.
 
     ``cluster_begin``: the last event that did not change; null if all events of the cluster changed. ``cluster_end``:
     the last event before or after the change.

@@ -1,8 +1,8 @@
 """Reads the records that `__consumer_offsets` still holds and replays them into rows of `events`.
 
-Decoding and tracking are the observer's own code, and so are the event ids. Each Spark task gets some groups of one
-partition, with their records in log order, so it needs memory only for the current state of those groups. Rows of
-origin ``backfill`` never replace rows of another origin.
+The observer's own code decodes records, tracks groups and makes event ids. Each Spark task gets some groups of one
+partition with their records in log order, so the task needs memory only for the current state of those groups. Rows
+of origin ``backfill`` never replace rows of another origin.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ __all__ = [
 ]
 
 _COLUMNS = ("partition", "offset", "timestamp_ms", "position", "key", "value", "topic")
-"""Columns of a record. Where ``offset`` is unknown it is null; the order is then by timestamp and ``position``."""
+"""Columns of a record. An unknown ``offset`` is null; the record is then ordered by timestamp and ``position``."""
 
 _ORDER = ("partition", "offset", "timestamp_ms", "position")
 
 _NOT_COMMIT = f"substring(key, 1, 2) >= X'{COMMIT_KEYS_END.hex()}'"
-"""SQL: true if the record is not an offset commit. Nearly all are; Spark drops them before they reach Python."""
+"""SQL: true if the record is not an offset commit. Nearly all are commits; Spark drops these before Python reads."""
 
 _GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT))"
-"""SQL: the bytes of the group id in a key; they follow the key's version and the length (two bytes each)."""
+"""SQL: the bytes of the group id in a key; these bytes follow the key's version and the length (two bytes each)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class PartitionRange:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The number of generations of a classic group that are ``present``, and that are ``missing`` between these."""
+    """The number of ``present`` generations of a classic group, and of ``missing`` generations between them."""
 
     group: str
     present: int
@@ -83,7 +83,7 @@ class Gaps:
 class TopicNow:
     """The cluster's facts and the topic's offsets at one moment.
 
-    ``starts`` and ``ends``: partition -> first offset, and the offset after the last.
+    ``starts`` and ``ends``: partition -> its first offset, and the offset after its last offset.
     """
 
     facts: LogFacts
@@ -108,10 +108,10 @@ def topic_now(properties: Mapping[str, str]) -> TopicNow:
 
 
 def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: TopicNow) -> DataFrame:
-    """Return the topic's records up to the end offsets of ``now``; commits move the topic's end while it is read.
+    """Return the topic's records up to the end offsets of ``now``; commits extend the topic while Spark reads it.
 
     Raises:
-        PipelineError: Spark reads no record although, by the offsets, there are some.
+        PipelineError: Spark reads no records although, according to the offsets, there are records.
     """
     ends = {OFFSETS_TOPIC: {str(number): end for number, end in now.ends.items()}}
     frame = (
@@ -137,9 +137,9 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
 def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
     """Return the records of the Parquet or JSON-lines files in ``folder``.
 
-    Columns or fields, as ``rebalance-agent decode`` takes them: ``key`` and ``value`` (base64 in JSON), ``timestamp``
-    (epoch milliseconds), optionally ``partition`` and ``offset``. Without these two, records are ordered by timestamp
-    and then by position in the files. A line of more than `_RECORD_LINE_BYTES_MAX` is left out.
+    The columns or fields are those that ``rebalance-agent decode`` reads: ``key`` and ``value`` (base64 in JSON),
+    ``timestamp`` (epoch milliseconds), optionally ``partition`` and ``offset``. Without an offset, records are ordered
+    by timestamp and then by position in the files. A line of more than `_RECORD_LINE_BYTES_MAX` is left out.
 
     Raises:
         InvalidInputError: there are no such files, or they have other columns.
@@ -165,7 +165,7 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
                     "_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()
                 ),
                 "topic": F.lit(None).cast("string"),
-                # Time 0 is out of bounds: the events of such records are rejected, with that reason.
+                # Time 0 is out of bounds, so the events of such records are rejected for that reason.
                 "timestamp_ms": F.coalesce("timestamp", F.lit(0)),
             }
         )
@@ -175,14 +175,14 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
 
 _POSITION_COLUMNS = "partition int, offset long, timestamp long"
 _RECORD_LINE_BYTES_MAX = 64 << 20
-"""Maximum bytes of a line. In base64, the largest record that brokers take by default has 1.4 MB."""
+"""Maximum bytes of a line. In base64, the largest record that brokers accept by default has 1.4 MB."""
 
 _PARQUET = f"key binary, value binary, {_POSITION_COLUMNS}"
 _LINES = f"key string, value string, {_POSITION_COLUMNS}"
 
 
 def ranges(records: DataFrame) -> list[PartitionRange]:
-    """Return the range of ``records`` in each partition, in order of the partitions."""
+    """Return the range of ``records`` in each partition, ordered by partition."""
     numbers = records.groupBy("partition").agg(
         F.count("*"), F.min("offset"), F.max("offset"), F.min("timestamp_ms"), F.max("timestamp_ms")
     )
@@ -198,7 +198,7 @@ def replayed(records: DataFrame, facts: LogFacts, patterns: GroupPatterns | None
 
     return (
         records.where(F.expr(_NOT_COMMIT))
-        # Groups are independent of each other, so one partition can be divided among many tasks.
+        # Groups are independent of each other, so many tasks can share one partition.
         .repartition("partition", F.expr(_GROUP))
         .sortWithinPartitions(*_ORDER)
         .drop("position")
@@ -207,7 +207,7 @@ def replayed(records: DataFrame, facts: LogFacts, patterns: GroupPatterns | None
 
 
 def keep(tables: DeltaTables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
-    """Merge the rows of `replayed` into the tables, or only count them; also return the gaps in their generations."""
+    """Merge rows of `replayed` into the tables, or only count the rows; also return the gaps between generations."""
     rows = rows.persist(StorageLevel.DISK_ONLY)
     try:
         ingested = merge_rows(tables, rows, "backfill", clock) if write else count_rows(rows)
@@ -217,9 +217,9 @@ def keep(tables: DeltaTables, rows: DataFrame, clock: Clock, *, write: bool = Tr
 
 
 def gaps(rows: DataFrame) -> list[Gaps]:
-    """Return the classic groups with missing generations, those with the most missing first.
+    """Return the classic groups with missing generations; groups with the most missing generations come first.
 
-    Groups of other types may skip epochs, so they are left out. A recreated group starts counting again.
+    Groups of other types are left out, because they may skip epochs. A recreated group restarts its count.
     """
     classic = F.get_json_object("body", "$.group_type") == GroupType.CLASSIC.value
     order = Window.partitionBy("group").orderBy("timestamp", "generation")

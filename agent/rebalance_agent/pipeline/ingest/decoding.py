@@ -1,7 +1,7 @@
 """Decodes published bytes to rows inside Spark's Python workers.
 
-On a cluster, workers have this package, Arrow and pandas only, so this module imports nothing that only the driver
-needs.
+On a cluster, workers have only this package, Arrow and pandas, so this module must not import packages that only the
+driver has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 __all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode", "rejected_row"]
 
 LOCATION_COLUMNS = ("topic", "partition", "offset", "file")
-"""Columns for the place where a record was read; ``file`` is null for topics, the others are null for files."""
+"""Columns for the location of a record; ``file`` is null for topics, and the other columns are null for files."""
 
 _ADDED_ON_MERGE = ("origin", "ingested_at", "day")
 _REJECTED = ("rejected_id", "reason", "key", "value", "file")

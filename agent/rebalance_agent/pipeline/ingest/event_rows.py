@@ -1,8 +1,8 @@
 """Converts a published value (bytes) to a row of `events`, or to the reason for its rejection. Pure, without Spark.
 
-The row's ``body`` is encoded again from the decoded event, as a sidecar does with what it receives. So later stages
-read only JSON that this package has written: Spark's reader takes a whole event for null if it contains a number of
-1,001 digits or a name of 50,001 characters, knows no defaults, and keeps both of two equal names.
+The row's ``body`` is encoded again from the decoded event, as a sidecar encodes the events that it receives. So later
+stages read only JSON that this package has written. Spark's own reader turns a whole event into null if the event has
+a number of 1,001 digits or a name of 50,001 characters; it applies no defaults, and keeps both of two equal names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Reason(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """The columns of `events` that are computed from the event alone, in the table's order."""
+    """The columns of `events` that are computed from the event alone, in the order of the table."""
 
     event_id: str
     kind: str
@@ -58,7 +58,7 @@ class EventRow(NamedTuple):
 
 
 def event_row(value: bytes | None) -> EventRow | Reason:
-    """Decode one published event; a value that cannot be read gives a `Reason`, never an exception."""
+    """Decode one published event. For a value that cannot be read, return a `Reason`; never raise an exception."""
     if value is None:
         return Reason("malformed", "the record has no value")
     if len(value) > EVENT_BYTES_MAX:
@@ -116,7 +116,7 @@ def row_of(event: Event, schema_version: int = SCHEMA_VERSION) -> EventRow:
 
 
 def rejected_id(value: bytes | None, *location: str | int | None) -> str:
-    """Return the id of a rejected record: a digest of its location and value, the same each time it is read."""
+    """Return the id of a rejected record: a digest of its location and value, the same each time the record is read."""
     digest = hashlib.blake2b(repr(location).encode("utf-8", "backslashreplace"), digest_size=16)
     digest.update(value if value is not None else b"")
     return digest.hexdigest()

@@ -1,7 +1,7 @@
 """Reads lines of local files inside Spark's Python workers, each up to the maximum size of an event.
 
-Spark's own reader of text keeps each line whole in Java, so a single compressed line can end that process. If it has a
-maximum length, it drops longer lines and does not report them.
+Spark's own text reader keeps each line whole in Java, so a single compressed line can crash the Java process. If that
+reader has a maximum length, it drops longer lines without reporting them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _PIECE_BYTES = 32 << 20
 """Bytes of one piece of a file that is not compressed."""
 
 _BATCH_BYTES, _BATCH_LINES = 4 << 20, 500
-"""Maximum size of a returned batch, which its last line may exceed."""
+"""Maximum size of a returned batch; the last line may exceed it."""
 
 _COMPRESSED = (".gz", ".bz2")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class FilePiece(NamedTuple):
-    """The lines that begin at ``begin`` or later and before ``end`` (bytes) of the local file ``path``.
+    """The lines of the local file ``path`` that begin at byte ``begin`` or later, and before byte ``end``.
 
-    ``end`` is None if it is the file's end. ``file`` is the file's address in the tables.
+    If ``end`` is None, the piece ends with the file. ``file`` is the file's address in the tables.
     """
 
     path: str
@@ -47,14 +47,14 @@ class FilePiece(NamedTuple):
 
 
 def pieces_of(path: str, size: int, file: str) -> Iterator[FilePiece]:
-    """Yield the pieces of a file of ``size`` bytes; only one that is not compressed can be read in several."""
+    """Yield the pieces of a file of ``size`` bytes; a compressed file is a single piece."""
     begins = [0] if path.endswith(_COMPRESSED) else range(0, max(size, 1), _PIECE_BYTES)
     for begin, end in zip(begins, [*begins[1:], None], strict=True):
         yield FilePiece(path, begin, end, file)
 
 
 def file_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Read the lines of pieces: batches of `PIECES` to batches of `LINES`, in the files' order."""
+    """Read the lines of pieces, from batches of `PIECES` to batches of `LINES`, in the order of the files."""
     for batch in batches:
         for row in batch.to_pylist():
             yield from _batches(FilePiece(**row))
@@ -79,14 +79,14 @@ def _batch(values: list[bytes], file: str) -> pa.RecordBatch:
 
 
 def lines_of(piece: FilePiece) -> Iterator[bytes]:
-    """Yield the lines of a piece without their ends; blank ones are left out.
+    """Yield the lines of a piece without line breaks; blank lines are left out.
 
-    A line with more than `EVENT_BYTES_MAX` bytes is cut to one byte more than that, and the rest is skipped.
+    A line with more than `EVENT_BYTES_MAX` bytes is cut to `EVENT_BYTES_MAX` + 1 bytes, and its rest is skipped.
     """
     with _opened(piece.path) as file:
         position = piece.begin
         if piece.begin:
-            # The line that contains the byte before belongs to the piece before.
+            # The line that contains the previous byte belongs to the previous piece.
             file.seek(piece.begin - 1)
             position += _pass_over(file) - 1
         while piece.end is None or position < piece.end:

@@ -49,7 +49,7 @@ FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
 """Glob of the names of event files, including the observer's rotated ones."""
 
 LINE_BYTES_MAX = "mapreduce.input.linerecordreader.line.maxlength"
-"""Name of an option of Spark's line readers: the bytes above which a line is left out."""
+"""Name of an option of Spark's line readers; a line with more bytes than the option's value is left out."""
 
 _LOCAL = "file:"
 
@@ -69,8 +69,8 @@ def events_of_topic(
 ) -> DataFrame:
     """Return the topic as a stream: binary key and value, and the columns of `LOCATION_COLUMNS`.
 
-    ``records_max``: maximum number of records in a micro-batch. ``lossless``: the stream fails if the topic has deleted
-    records that were never read.
+    ``records_max``: maximum number of records in a micro-batch. If ``lossless`` is True, the stream fails if unread
+    records were deleted from the topic.
 
     Raises:
         PipelineError: there is no such topic.
@@ -87,7 +87,7 @@ def events_of_topic(
 
 
 def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str) -> str:
-    """Return the folder of the checkpoint for a topic; each cluster has its own, since offsets differ.
+    """Return the folder of the checkpoint for a topic; each cluster has its own folder, because offsets differ.
 
     Raises:
         ClusterError: no broker answers.
@@ -97,12 +97,12 @@ def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str
 
 
 def stored_events(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
-    """Return the records that the topic holds now, with the columns and errors of `events_of_topic`."""
+    """Return the records that are in the topic now, with the columns of `events_of_topic`; raise the same errors."""
     return spark.read.format("kafka").options(**_topic_options(properties, topic)).load().selectExpr(*_KAFKA_COLUMNS)
 
 
 def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
-    # Spark reads a missing topic as an empty one, and may even create it; hence this check.
+    # This check is needed because Spark reads a missing topic as an empty topic, and may even create the topic.
     if topic not in Cluster(properties).identify()[1]:
         raise PipelineError(f"this cluster has no topic {topic}, or this principal may not describe it")
     return {
@@ -116,8 +116,8 @@ def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
 def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     """Return the lines of the files in ``folder`` (`FILES`) as values, unchanged; blank lines are left out.
 
-    Local files are read by `file_lines`, which cuts lines that are too long for an event. Spark reads those at
-    other addresses, and leaves such lines out.
+    `file_lines` reads local files, and cuts lines that are too long for an event. Spark reads files at other
+    addresses, and leaves out lines that are too long.
 
     Raises:
         InvalidInputError: there is no such file.
@@ -175,7 +175,7 @@ def count_rows(rows: DataFrame) -> Ingested:
 
 def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Decode ``records`` and merge them into both tables; can be repeated without effect."""
-    # In memory the rows would be uncompressed and leave too little for sorting and writing.
+    # In memory, the uncompressed rows would leave too little memory for sorting and writing.
     rows = decoded(records).persist(StorageLevel.DISK_ONLY)
     try:
         return merge_rows(tables, rows, origin, clock)

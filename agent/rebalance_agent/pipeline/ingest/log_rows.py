@@ -19,15 +19,15 @@ from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, Unreadable
 __all__ = ["GroupPatterns", "replayed_rows"]
 
 _ROWS_MAX = 500
-"""Maximum number of rows in a returned batch; Spark's own batches have as many."""
+"""Maximum number of rows in a returned batch, the same as in Spark's own batches."""
 
 _SUBSTITUTE_OFFSETS = 1 << 62
-"""Start of the substitute offsets, which keep the order of records whose offset is unknown."""
+"""First substitute offset; substitute offsets keep the order of records with unknown offsets."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPatterns:
-    """Regular expressions for the ids of the groups to replay, as `GroupFilter` takes them (they match whole ids)."""
+    """Regular expressions, as in `GroupFilter`, that match the whole ids of the groups to replay."""
 
     allow: str = ".*"
     deny: str = ""

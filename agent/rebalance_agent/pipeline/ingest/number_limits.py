@@ -1,8 +1,8 @@
 """Bounds for the numbers of an event, so that every later stage can store, add and compare them. Pure, without Spark.
 
-The codec accepts any 64-bit number and any finite one. The tables' columns are narrower, Spark checks sums for
-overflow, and the expectations compare columns with each other: so one event out of bounds, or one that contradicts
-itself, would fail every later run, at a stage that cannot name the event.
+The codec accepts any 64-bit integer and any finite number. But the tables' columns are narrower, Spark checks sums for
+overflow, and the expectations compare columns with each other. So a single event that is out of bounds or contradicts
+itself would make every later run fail, at a stage that cannot name the event.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rebalance_agent.pipeline.tables.whole_generations import require_whole
 __all__ = ["require_bounds"]
 
 _PARTS_MAX = 100_000
-"""Maximum number of parts of an event: the largest possible group with one member in each part."""
+"""Maximum number of parts of an event; the largest possible group has this number with one member in each part."""
 
 _EARLIEST_MS, _LATEST_MS = (int(dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp() * 1000) for year in (2000, 2100))
-"""Accepted timestamps, in epoch milliseconds. Others are mistakes, and each of their days would be a folder."""
+"""Accepted timestamps, in epoch milliseconds. Other timestamps are mistakes; each of their days would add a folder."""
 
 _BEYOND_INT = 2**31
 _TIME = (_EARLIEST_MS, _LATEST_MS, "must be between the years 2000 and 2100")
@@ -37,10 +37,10 @@ _PARTITION_SECONDS = (
     "must be partition-seconds from 0 up to a century for each partition",
 )
 _RATIO = (0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
-"""Above these, a sum over many events would be infinite, and a quotient of two such sums no number."""
+"""Limits above which the sum over many events would be infinite, and the quotient of two sums not a number."""
 
 _NAME_MAX = 32_767
-"""Maximum length of a topic name in characters: that of a Kafka string, and less than Spark's JSON reader accepts."""
+"""Maximum characters of a topic name: the maximum for a Kafka string, and less than Spark's JSON reader accepts."""
 
 _COUNTS = ("followups", "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "imbalance")
 _GENERATIONS = ("generation", "previous_generation", "episode_generation")
@@ -48,10 +48,10 @@ _TIMEOUTS = ("session_timeout_ms", "rebalance_timeout_ms")
 
 
 def require_bounds(event: Event) -> None:
-    """Check the numbers that later stages compute with, and that an event does not contradict itself.
+    """Check the numbers with which later stages compute, and check that the event does not contradict itself.
 
-    The numbers are times, durations, and counts, generations and timeouts of 32 bits. A generation that is complete in
-    one part must also pass `require_whole`.
+    The numbers are times, durations, and 32-bit counts, generations and timeouts. A generation event that has only one
+    part must also pass `require_whole`.
 
     Raises:
         InvalidInputError: a number is out of bounds, or two fields exclude each other; the message names the field.
@@ -107,7 +107,7 @@ def _require_stall(event: GenerationEvent, stall: Stall) -> None:
 
 
 def _require(limits: tuple[float, float, str], source: object, names: Iterable[str], prefix: str = "") -> None:
-    """Check the present attributes in ``names``; ``limits``: minimum, exclusive maximum, and the rule in words."""
+    """Check the attributes in ``names`` that have values; ``limits``: minimum, exclusive maximum, and rule as text."""
     first, beyond, rule = limits
     for name in names:
         value = getattr(source, name)

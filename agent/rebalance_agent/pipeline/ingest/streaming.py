@@ -1,4 +1,4 @@
-"""Runs a Spark stream to its end or until it is stopped, and turns Spark's errors into one line."""
+"""Runs a Spark stream until it ends or is stopped, and shortens Spark's errors to one line."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["StreamSettings", "ingest_stream"]
 
 WAIT_S = 0.2
-"""Seconds between two checks whether the stream is still active."""
+"""Seconds between two checks of whether the stream is still active."""
 
 STOP_GRACE_S = 60.0
-"""Seconds for which a running batch may finish after a stop; a batch that is cut short is only repeated."""
+"""Seconds in which a running batch may finish after a stop; an interrupted batch is simply repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
     """The settings of a stream.
 
-    ``checkpoint``: folder of Spark's checkpoint. ``every_s``: seconds between two batches, until the stream is stopped;
-    None: read the records that the topic holds now, then end.
+    ``checkpoint``: folder of Spark's checkpoint. ``every_s``: seconds between two batches until the stream is stopped;
+    if it is None, the stream reads the records that are in the topic now, and then ends.
     """
 
     checkpoint: str
@@ -97,7 +97,7 @@ _HINTS: Mapping[str, str] = {
 
 
 def _cause(error: Exception) -> str:
-    """Return the cause in one line: a hint where the cause is known, else the innermost message."""
+    """Return the cause in one line: a hint if the cause is known, else the innermost message."""
     text = str(error)
     for pattern, hint in _HINTS.items():
         if re.search(pattern, text, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""Computes table `recommendations` from studies: the result of `advice.recommend` for each group."""
+"""Computes table `recommendations` from studies: each row is the result of `advice.recommend` for a group."""
 
 from __future__ import annotations
 

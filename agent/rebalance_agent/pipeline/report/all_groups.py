@@ -1,4 +1,4 @@
-"""Renders the table of all groups, and their names and recommendations for both parts of the page."""
+"""Renders the table of all groups, and the groups' names and recommendations for both parts of the page."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _HEADS = (
     ("would save", "number", "stall that the recommendation would save"),
     ("with", "text", "the recommendation"),
 )
-"""Heading, how its column is sorted ("": it is not), and tooltip."""
+"""For each column its heading, how it is sorted ("" if it cannot be sorted), and its tooltip."""
 
 
 def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
-    """Render a table with one row for each group, the most expensive first; it can be sorted and filtered."""
+    """Render a table that users can sort and filter: one row for each group, the most expensive groups first."""
     heads = "".join(
         f'<th scope="col" title="{escaped(title)}">'
         + (f'<button type="button" data-sort="{kind}">{escaped(words)}</button>' if kind else escaped(words))
@@ -57,7 +57,7 @@ class _Clusters(Protocol):
 
 
 def group_name(report: _Clusters, key: GroupKey) -> str:
-    """Return a group's name, with its cluster id if the report has several clusters."""
+    """Return a group's name, with the group's cluster id if the report has several clusters."""
     return f"{shortened(key[1])} @ {shortened(key[0], 24)}" if len(report.clusters) > 1 else shortened(key[1])
 
 

@@ -31,7 +31,7 @@ NARROW = 520.0
 """Width of a picture over half of the page."""
 
 LABELS_WIDTH = 190.0
-"""Width of names of groups or members left of a picture over the whole page."""
+"""Width of the names of groups or members at the left of a picture over the whole page."""
 
 HEATS = 8
 """Number of shades in a heat map, from a value above 0 to the maximum."""
@@ -75,7 +75,7 @@ def stacks(
 ) -> str:
     """Render stacked columns of seconds. ``words``: title and description. ``cap``: higher columns are cut off.
 
-    ``numbers``: formats the values at the axis, which are durations without it.
+    ``numbers``: formats the values at the axis; by default they are formatted as durations.
     """
     canvas = Canvas(width, 260)
     bottom, right = canvas.height - _BOTTOM, canvas.width - 6
@@ -200,7 +200,7 @@ def lanes(
 
 
 def spark(values: Sequence[float]) -> str:
-    """Render a sparkline for a table row; empty if all values are 0. Screen readers skip it, as it adds no facts."""
+    """Render a sparkline for a table row; empty if all values are 0. Screen readers skip it: it adds no facts."""
     if not any(values):
         return ""
     step, value_max = 96 / len(values), max(values)
@@ -211,7 +211,7 @@ def spark(values: Sequence[float]) -> str:
 
 
 def _shade(value: float, value_max: float) -> int:
-    """Return the shade of a value, 0 to `HEATS`; by the square root, so that small values differ visibly."""
+    """Return the shade of a value, 0 to `HEATS`, from its square root, so that small values differ visibly."""
     if value <= 0 or value_max <= 0:
         return 0
     return max(1, min(HEATS, round(HEATS * math.sqrt(value / value_max))))

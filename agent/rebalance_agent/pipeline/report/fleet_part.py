@@ -1,4 +1,4 @@
-"""Renders the first part of the page: the cost of rebalances in all groups by time, trigger, hour, storm and deploy."""
+"""Renders the first part of the page: rebalance cost in all groups by time, trigger, hour, storm and deploy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders the second part of the page: one group's rebalances, partition owners, skew, what-if and baselines."""
+"""Renders the second part of the page: each group's rebalances, partition owners, skew, what-if and baselines."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ __all__ = ["group_section"]
 
 _MEMBERS_SHOWN = 24
 _STRATEGIES_SHOWN = 12
-_CHANGES_SHOWN = 8  # the latest
-_SENTENCE_MAX = 2_000  # all sentences of advice, unless names of clients in them are very long
+_CHANGES_SHOWN = 8  # the latest changes
+_SENTENCE_MAX = 2_000  # enough for all sentences of advice, unless they contain very long client names
 _CAP_OF_MEDIAN = 25  # a column above this multiple of the median is cut off, so that the others stay visible
 
 
@@ -204,7 +204,7 @@ def _cell(member: str, generation: OwnersRow) -> tuple[float, str]:
 
 
 def _short(member: str) -> str:
-    """Shorten a member's name to its end: names in one group usually have the same beginning."""
+    """Shorten a member's name to its end, because names in one group usually have the same beginning."""
     length_max = 27
     return member if len(member) <= length_max else "…" + member[-length_max + 1 :]
 

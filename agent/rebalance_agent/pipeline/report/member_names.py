@@ -1,4 +1,4 @@
-"""Chooses the names of members in a group's charts: known to people, and unique within each generation."""
+"""Chooses the names of members in a group's charts: names that people know and that are unique in each generation."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class MemberRow:
 
 
 def owned_by_name(generations: Sequence[Sequence[MemberRow]]) -> list[Mapping[str, int]]:
-    """Return the number of partitions by member name, for each generation.
+    """Return the number of partitions by member name for each generation.
 
-    If two members of one generation have the same name, as Java clients have by default, the end of the member id is
+    If two members of one generation have the same name, as is usual for Java clients, the end of the member id is
     appended to that name in all generations.
     """
     twins = {

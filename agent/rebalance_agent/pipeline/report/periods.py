@@ -1,4 +1,4 @@
-"""Divides a report's time into periods, few enough for the columns of a chart."""
+"""Divides a report's time into periods that are few enough for the columns of a chart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MONDAY_S = 4 * _DAY_S  # since the epoch, which was a Thursday
 def periods(first: dt.datetime, last: dt.datetime) -> tuple[dt.datetime, dt.datetime, int]:
     """Return start, end and length (seconds) of the periods: hours, days or weeks at calendar boundaries (UTC).
 
-    A wrong timestamp makes periods longer; their number stays near `PERIODS_MAX`.
+    A wrong timestamp makes periods longer; the number of periods stays near `PERIODS_MAX`.
     """
     span_s = max(0.0, (last - first).total_seconds())
     length_min_s = -(-int(span_s) // PERIODS_MAX)

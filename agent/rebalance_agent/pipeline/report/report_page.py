@@ -18,7 +18,7 @@ _CLUSTERS_SHOWN = 3
 def page(report: ReportData) -> str:
     """Return the report as HTML.
 
-    The page loads nothing, and only its own script can run in it.
+    The page does not load any other file, and only its own script can run.
 
     Raises:
         ValueError: the report has more than `GROUPS_MAX` groups.

@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 GROUPS_MAX = 5_000
-"""Maximum number of groups in the table, the most expensive first; about 1 kB of HTML each."""
+"""Maximum number of groups in the table, the most expensive first; each group needs about 1 kB of HTML."""
 
 DETAILS_MAX = 30
-"""Maximum number of groups with charts of their own, up to 0.5 MB each; it keeps a page below 20 MB."""
+"""Maximum number of groups with their own charts, which need up to 0.5 MB per group; keeps a page below 20 MB."""
 
 EPISODES_MAX = 120
 """Maximum number of rebalances in a group's charts; the latest are kept."""
@@ -56,7 +56,7 @@ GroupKey = tuple[str, str]
 class GroupRow:
     """One group's totals. ``costs``: stalled partition-seconds in each of the report's periods.
 
-    ``flapping``: as in the group's last rebalance. ``recommended``: a strategy.
+    ``flapping``: the value in the group's last rebalance. ``recommended``: the recommended strategy.
     """
 
     cluster_id: str
@@ -94,7 +94,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """Number and cost of the rebalances with one trigger in one period, over all groups."""
+    """The number and cost of rebalances with one trigger in one period, over all groups."""
 
     period: int
     trigger: str
@@ -104,7 +104,7 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True)
 class WeekRow:
-    """Number and cost of the rebalances in one hour of the week, over all weeks; 0 is Monday, 00:00 UTC."""
+    """The number and cost of rebalances in one hour of the week, over all weeks; hour 0 is Monday, 00:00 UTC."""
 
     hour_of_week: int
     rebalances: int
@@ -113,7 +113,7 @@ class WeekRow:
 
 @dataclass(frozen=True, slots=True)
 class StormRow:
-    """An hour in which storms began in a group, and its number of rebalances."""
+    """An hour in which storms began in a group, and the number of rebalances in the hour."""
 
     cluster_id: str
     group: str
@@ -123,7 +123,7 @@ class StormRow:
 
 @dataclass(frozen=True, slots=True)
 class DeployRow:
-    """A deploy, and number and cost of its rebalances."""
+    """A deploy, and the number and cost of its rebalances."""
 
     cluster_id: str
     group: str
@@ -136,7 +136,7 @@ class DeployRow:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """One episode (a whole rebalance) of a group. ``stall_seconds``: the lower bound of its longest stall."""
+    """One episode (a whole rebalance) of a group. ``stall_seconds``: the lower bound of the episode's longest stall."""
 
     generation: int
     completed_at: dt.datetime
@@ -151,13 +151,13 @@ class EpisodeRow:
 
     @property
     def timed(self) -> bool:
-        """Whether the length of a phase or the stall is known."""
+        """Return whether the length of a phase or the stall is known."""
         lengths = (self.join_seconds, self.sync_seconds, self.reconcile_seconds, self.stall_seconds)
         return any(seconds is not None for seconds in lengths)
 
     @property
     def phases(self) -> Mapping[str, float]:
-        """Return the seconds of each phase; 0 where unknown."""
+        """Return the seconds of each phase; 0 if they are unknown."""
         return {
             "join": self.join_seconds or 0.0,
             "sync": self.sync_seconds or 0.0,
@@ -167,7 +167,7 @@ class EpisodeRow:
 
 @dataclass(frozen=True, slots=True)
 class OwnersRow:
-    """A generation, and the number of partitions by member name (see `member_names`)."""
+    """A generation, and each member's number of partitions by member name (see `member_names`)."""
 
     generation: int
     completed_at: dt.datetime
@@ -177,7 +177,7 @@ class OwnersRow:
 
 @dataclass(frozen=True, slots=True)
 class WhatIfRow:
-    """A group's history replayed with a strategy; ``refused``: why it could not be replayed."""
+    """A group's history replayed with a strategy. ``refused``: why the history could not be replayed."""
 
     strategy: str
     generations: int
@@ -223,7 +223,8 @@ class ReportGroup:
 class ReportData:
     """A whole report. The time from ``since`` to ``until`` is divided into periods of ``period_seconds``.
 
-    ``groups``: the most expensive first. ``groups_in_all``, ``deploys_in_all``: total numbers, 0 if all are listed.
+    ``groups``: the most expensive groups first. ``groups_in_all``, ``deploys_in_all``: total numbers; 0 if all are
+    listed.
     """
 
     since: dt.datetime

@@ -1,4 +1,4 @@
-"""Frames a page that loads nothing: its style sheet and its script are in it, and nothing else may run."""
+"""Builds a page that loads no other files: it contains its style sheet and its script, and no other script may run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["self_contained"]
 def self_contained(title: str, body: str, *, style: str, script: str) -> str:
     """Return a whole HTML document; ``body`` is HTML.
 
-    The page's Content-Security-Policy allows only ``script`` (by digest), so a script in a name could not run even if
-    it were not escaped.
+    The page's Content-Security-Policy allows only ``script`` (identified by digest). So a script in a name could not
+    run even if the name were not escaped.
     """
     head = (
         '<meta charset="utf-8">'

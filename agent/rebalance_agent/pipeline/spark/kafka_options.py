@@ -1,9 +1,9 @@
-"""Converts librdkafka client properties, which the whole agent takes, to those of the Java client that Spark uses.
+"""Converts the agent's librdkafka client properties to properties of the Java client that Spark uses.
 
-A property without counterpart is an error if the connection depends on it (``sasl.*``, ``ssl.*``); others only tune
-librdkafka and are left out. Certificates and keys are read here and passed as text, since executors on other machines
-do not have the files. Sources: librdkafka's CONFIGURATION.md, Kafka's documentation of client properties, KIP-651
-(PEM), KIP-768 (OIDC).
+A property without a counterpart is an error if the connection depends on it (``sasl.*``, ``ssl.*``). Other properties
+without a counterpart only tune librdkafka and are left out. Certificates and keys are read here and passed as text,
+because executors on other machines do not have the files. Sources: librdkafka's CONFIGURATION.md, Kafka's
+documentation of client properties, KIP-651 (PEM), KIP-768 (OIDC).
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ _OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _OIDC_HANDLER = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"  # of Kafka 3.9
 
 _PEM_BYTES_MAX = 1 << 20
-"""Maximum size of a PEM file in bytes. A certificate chain has some kilobytes; a larger file is the wrong one."""
+"""Maximum size of a PEM file in bytes. A certificate chain has some kilobytes; a larger file is the wrong file."""
 
 
 def source_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of Spark's Kafka source and sink for a cluster; raises what `java_properties` raises."""
+    """Return the options of Spark's Kafka source and sink for a cluster; raise the errors of `java_properties`."""
     return {f"kafka.{name}": value for name, value in java_properties(properties).items()}
 
 

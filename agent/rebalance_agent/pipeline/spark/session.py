@@ -1,8 +1,8 @@
 """Creates the Spark session; the only module with Spark's configuration.
 
-Started by ``python`` or ``rebalance-agent pipeline``, it is a local Spark by default, bound to loopback, with the
-locked jars. Under ``spark-submit``, the submission sets master, memory, jars and addresses, and only the settings that
-affect results (`_MEANING`) are added.
+A session that ``python`` or ``rebalance-agent pipeline`` starts uses a local Spark by default, bound to loopback, with
+the locked jars. Under ``spark-submit``, the submission sets master, memory, jars and addresses, and this module adds
+only the settings that affect results (`_MEANING`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
 """Java options for a local Spark: only the fast first-tier compiler.
 
-Optimising code that runs once took half the CPU time of a short run; long runs spend their time in Python. With this
-compiler alone the default code cache is 48 MB, and Java stops compiling when it is full; hence the larger size.
+Optimising code that runs only once took half the CPU time of a short run; long runs spend their time in Python. With
+this compiler alone, the default code cache is 48 MB. Java stops compiling when it is full, so it is larger here.
 """
 
 _MEANING: Mapping[str, str] = {
@@ -54,13 +54,13 @@ _MEANING: Mapping[str, str] = {
     "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
     # A truncated file must be an error, not a shorter result.
     "spark.sql.files.ignoreCorruptFiles": "false",
-    # Merge sources are persisted or computed by pure functions: they need no copy to be the same twice.
+    # Merge sources are persisted or computed by pure functions, so two reads give the same rows without a copy.
     "spark.databricks.delta.merge.materializeSource": "none",
-    # Few keys are duplicates: sorting all rows once more before the shuffle, to drop these early, does not pay.
+    # Few keys are duplicates, so one more sort before the shuffle, to drop duplicates early, costs more than it saves.
     "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
     # One task reads one row group. Events compress to a tenth, so with 128 MB one task would read a whole table.
     "spark.hadoop.parquet.block.size": str(8 * 2**20),
-    # By default the size is checked every 100 rows only, and a reader unpacks a page as a whole.
+    # By default the size is checked only every 100 rows, and a reader unpacks each page as a whole.
     "spark.hadoop.parquet.block.size.row.check.min": "4",
     "spark.hadoop.parquet.page.size.row.check.min": "4",
     "spark.databricks.delta.properties.defaults.autoOptimize.autoCompact": "true",
@@ -74,8 +74,8 @@ class SessionSettings:
     """Settings of a session that ``spark-submit`` did not start.
 
     ``master``: Spark's master URL; None for a local Spark with one thread per processor. ``driver_memory``: Java heap
-    of the driver, which is the only process of a local Spark. ``partitions``: number of shuffle partitions; None for
-    one per thread. ``more``: Spark properties that override the others, also under ``spark-submit``.
+    of the driver, the only Java process of a local Spark. ``partitions``: number of shuffle partitions; None for one
+    per thread. ``more``: Spark properties that override all other properties, also under ``spark-submit``.
     """
 
     master: str | None = None
@@ -87,7 +87,7 @@ class SessionSettings:
 
 @contextmanager
 def open_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> Iterator[SparkSession]:
-    """Open a `spark_session` and stop it at the end of the block.
+    """Open a `spark_session`, and stop it at the end of the block.
 
     Raises:
         PipelineError: Spark raised an error in the block (shortened to one line; the original is the cause), or its
@@ -99,12 +99,12 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
     except (PySparkException, Py4JError, ConnectionError) as error:
         raise PipelineError(_why(session, error)) from error
     finally:
-        with suppress(Py4JError, ConnectionError):  # where there is no Java any more
+        with suppress(Py4JError, ConnectionError):  # raised if Java has already ended
             session.stop()
 
 
 def spark_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> SparkSession:
-    """Return the session of this process; create it if there is none.
+    """Return the session of this process, and create it if it does not exist.
 
     Raises:
         ArtifactError: the jars cannot be fetched.
@@ -127,7 +127,7 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
 
 
 def _require_name() -> None:
-    """Raise a clear error if the user has no name: Hadoop needs one, and its own error is obscure."""
+    """Raise a clear error if the user has no name: Hadoop needs a name, and Hadoop's own error is obscure."""
     try:
         pwd.getpwuid(os.getuid())
     except KeyError:
@@ -136,7 +136,7 @@ def _require_name() -> None:
 
 
 def _submitted() -> bool:
-    """Whether ``spark-submit`` started this process, and so has configured where and how to run."""
+    """Return whether ``spark-submit`` started this process and so has configured where and how Spark runs."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 

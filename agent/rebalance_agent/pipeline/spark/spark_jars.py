@@ -1,4 +1,4 @@
-"""Fetches the jars that Spark needs beyond its own: the Kafka source and Delta, at locked versions and digests."""
+"""Fetches the jars that Spark needs beside its own: the Kafka source and Delta, with locked versions and digests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def locked_jars() -> tuple[Artifact, ...]:
 
 
 def spark_jars() -> tuple[Path, ...]:
-    """Return the paths of the jars in the cache, after fetching and verifying those that are missing.
+    """Fetch and verify the jars that are missing in the cache; return the paths of all jars.
 
     Raises:
         ArtifactError: a jar cannot be fetched, or its digest is not the locked one.

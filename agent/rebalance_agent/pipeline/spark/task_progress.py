@@ -1,4 +1,4 @@
-"""Reports how many Spark tasks are done while a stage runs, which over a long history takes many minutes."""
+"""Reports how many Spark tasks are done while a stage runs; for a long history, a stage takes many minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORT_EVERY_S = 15.0
 """Seconds between two reports."""
 
 END_S = 5.0
-"""Seconds for which the end of the block waits for a request to Spark, whose Java may hang."""
+"""Seconds for which the end of the block waits for a request to Spark, because Java may hang."""
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def report_tasks(spark: SparkSession, report: Callable[[str], None], every_s: fl
             try:
                 done, tasks = _tasks(spark)
             except (Py4JError, OSError):
-                return  # Spark has ended; the block gets that error itself
+                return  # Spark has ended; the code in the block gets the same error
             if tasks:
                 report(f"{done:,} of {tasks:,} tasks")
 

@@ -1,7 +1,7 @@
-"""Removes the empty folder that Spark 4.0 creates in the working directory, when this process ends.
+"""Removes, at the end of this process, the empty folder that Spark 4.0 creates in the working directory.
 
-Not earlier, since Java uses it until it ends, which is when Python closes Java's standard input. A Java process that
-``spark-submit`` started outlives Python; then the folder stays.
+Java uses the folder until Java ends, and Java ends when Python closes Java's standard input. A Java process that
+``spark-submit`` started outlives Python; in that case the folder stays.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ def _remove(folder: Path) -> None:
         java.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             java.wait(_JAVA_ENDS_S)
-    with suppress(OSError):  # it does not exist, or another Spark uses it
+    with suppress(OSError):  # the folder does not exist, or another Spark uses it
         folder.rmdir()

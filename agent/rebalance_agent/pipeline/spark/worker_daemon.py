@@ -1,11 +1,11 @@
-"""The process that forks Spark's Python workers, in place of ``pyspark.daemon``; tasks become cheaper.
+"""Forks Spark's Python workers in place of ``pyspark.daemon``, which makes tasks cheaper.
 
 Spark puts three archives on the path of its Python processes: its own copies of PySpark and py4j, and the jar of
-Spark's core. Before each task PySpark empties the caches of the import system, and Python 3.11 then reads the directory
-of each archive again, at once. That took more time than the work of a short task: 55 ms, of which the jar took 43.
-Without the archives PySpark is imported from where it is installed, which also spares its compilation at each start.
+Spark's core. Before each task, PySpark empties the caches of the import system, and Python 3.11 then reads the
+directory of each archive again at once. Reading them took 55 ms, of which the jar took 43 ms; that is more time than a
+short task works. Without the archives, Python imports the installed PySpark and need not compile it at each start.
 
-Only for a local Spark, where the workers have the environment of the driver.
+This module is used only for a local Spark, where the workers have the environment of the driver.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def archives_below(home: Path, path: Iterable[str]) -> set[str]:
 
 def main() -> None:
     """Fork workers until Spark closes the standard input."""
-    home = Path(os.environ["SPARK_HOME"])  # set by Spark, as the path is
+    home = Path(os.environ["SPARK_HOME"])  # Spark sets this variable, and the import path
     for entry in archives_below(home, sys.path):
         sys.path.remove(entry)
     for entry in archives_below(home, sys.path_importer_cache):

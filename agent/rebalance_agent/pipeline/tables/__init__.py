@@ -1,12 +1,12 @@
-"""Defines the pipeline's Delta tables: their schemas, their storage, and how each is computed from others.
+"""Defines the pipeline's Delta tables: their schemas, their storage, and how each table is computed from others.
 
-- ``schemas``, ``change_schemas``, ``advice_schemas``: define columns and keys of every table; ``delta_tables``: reads
-  and writes the tables.
+- ``schemas``, ``change_schemas``, ``advice_schemas``: define the columns and the key of each table;
+  ``delta_tables``: reads and writes the tables.
 - ``generations``, ``members``, ``group_hours``, ``baselines``, ``whatif_tables`` (also ``fidelity``): compute one table
   each, as a pure function whose last step selects exactly the schema's columns.
 - ``baselines_topic``: publishes the baselines to Kafka.
-- ``whole_generations``: checks a generation with all its members; ``generation_spans``: computes how
-  long each generation lasted.
+- ``whole_generations``: checks a generation with all its members; ``generation_spans``: computes how long each
+  generation lasted.
 - ``expectations``, ``cross_checks``: check the tables in every run.
 
 ``ingest`` reads the input; ``rebalance_agent.advice`` computes what-if and advice.

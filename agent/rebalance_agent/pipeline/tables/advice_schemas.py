@@ -27,10 +27,10 @@ WHATIF = Table(
     ),
     keys=("cluster_id", "group", "strategy"),
 )
-"""A group's history replayed with a strategy, and the recorded figures. ``refused``: why it could not be replayed.
+"""A group's history replayed with a strategy, and the recorded figures. ``refused``: why a replay was impossible.
 
-A model predicts the stalls of strategies. ``modelled_stalled_partition_seconds`` is its prediction for the recorded
-history; the difference to the recorded value shows how accurate the model is.
+A model predicts the stalls of strategies. ``modelled_stalled_partition_seconds`` is the prediction for the recorded
+history; the difference from the recorded value shows how accurate the model is.
 """
 
 FIDELITY = Table(
@@ -44,9 +44,9 @@ FIDELITY = Table(
     ),
     keys=("cluster_id", "group", "assignor", "implementation"),
 )
-"""How many recorded assignments a replay, one step at a time, reproduces; ``difference``: the first that it does not.
+"""How many recorded assignments a replay, one step at a time, reproduces. ``difference``: the first that differs.
 
-``agreeing``: how many of the ``not_comparable`` ones (see ``reason``) are the same nevertheless.
+``agreeing``: how many of the ``not_comparable`` assignments (see ``reason``) are the same nevertheless.
 """
 
 RECOMMENDATIONS = Table(

@@ -1,8 +1,8 @@
 """Computes table `baselines` from generations: a group's normal stall (seconds) for each hour of the week.
 
-Every percentile is an observed stall, and none rests on a single rebalance: a 95th percentile needs twenty, of which
-one may be longer. An hour with too few rebalances uses those of the same hour on all days, or else those of all hours.
-Where these are too few as well, there is no row.
+Every percentile is an observed stall, and no high percentile depends on a single rebalance: a 95th percentile needs
+twenty rebalances, of which one may be longer. An hour with too few rebalances uses the rebalances of the same hour on
+all days, or else of all hours. If these are too few as well, there is no row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BaselineSettings:
     number of days on which they happened.
 
     Raises:
-        InvalidInputError: one of them is not positive.
+        InvalidInputError: a setting is not positive.
     """
 
     weeks: int = 8
@@ -46,7 +46,7 @@ class BaselineSettings:
     days: int = 3
 
     def __post_init__(self) -> None:
-        """Check that all are positive."""
+        """Check that all settings are positive."""
         for name in ("weeks", "samples", "days"):
             if getattr(self, name) < 1:
                 raise InvalidInputError(name, "must be at least 1")
@@ -120,7 +120,7 @@ def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
 
 
 def _high_percentile(percent: int) -> Column:
-    """Return a percentile of the stalls; null if there are so few samples that no stall could be above it."""
+    """Return a percentile of the stalls; null if samples are too few for a stall above the percentile."""
     enough = F.col("samples") * (100 - percent) >= 100  # noqa: PLR2004 - percent
     return F.when(enough, percentile(F.col("stalls"), percent))
 

@@ -1,4 +1,4 @@
-"""Publishes the baselines to the compacted topic from which observers read them."""
+"""Publishes the baselines to the compacted topic from which observers read baselines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASELINES_TOPIC = "rebalance-baselines"
 """Name of the topic that observers read by default."""
 
 _PARTITIONS = 1
-"""Partitions of a topic that we create. It gets one record of some kilobytes for each group, once a day."""
+"""Partitions of a topic that this module creates. Once a day, it gets a record of some kilobytes for each group."""
 
 
 def publish_baselines(
@@ -28,8 +28,8 @@ def publish_baselines(
 ) -> None:
     """Write one record for each group of table ``baselines``; create the topic if it is missing.
 
-    ``properties`` are librdkafka's. ``clusters``: ids of the clusters for which ``baselines`` is complete; tombstones
-    are written for their groups that have a record in the topic and are not in ``baselines``.
+    ``properties``: librdkafka's client properties. ``clusters``: ids of the clusters for which ``baselines`` is
+    complete. A group of these clusters that has a record in the topic but no row in ``baselines`` gets a tombstone.
 
     Raises:
         PipelineError: the topic cannot be created, written or (with ``clusters``) read.

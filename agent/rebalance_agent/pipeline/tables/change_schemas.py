@@ -1,4 +1,4 @@
-"""Defines the tables of what changed in groups and clusters, and of their slow members."""
+"""Defines the tables of changes in groups and clusters, and the table of slow members."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHANGES = Table(
     ),
     keys=("cluster_id", "group", "signal", "changed_at"),
 )
-"""A time at which a group's stall (seconds), frequency (per day) or skew changed, and what changed beside it.
+"""A time at which a group's stall (seconds), frequency (per day) or skew changed, and what changed at the same time.
 
 ``chance``: the probability (0 to 1) of such a change without a cause. ``rollout``: the event id of a deploy.
 """
@@ -34,7 +34,7 @@ CHANGES = Table(
 CLUSTER_CHANGES = Table(
     "cluster_changes", columns(((_TEXT, "cluster_id"), *_CHANGE)), keys=("cluster_id", "signal", "changed_at")
 )
-"""The same for all groups of a cluster together."""
+"""A time at which a signal changed in the sums over all groups of a cluster."""
 
 SLOW_MEMBERS = Table(
     "slow_members",

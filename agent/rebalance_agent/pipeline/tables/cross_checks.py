@@ -1,4 +1,4 @@
-"""Joins tables for the expectations that one table alone cannot show."""
+"""Joins tables for the expectations that cannot be checked on one table alone."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["steps", "with_hours", "with_members", "with_rows"]
 
 
 def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Return each classic ``generation`` with the ``previous`` one and the number of ``aborted`` ones between them.
+    """Return each classic ``generation`` with its ``previous`` generation and the number of ``aborted`` ones between.
 
-    Left out are generations without a predecessor: the first one, the first after the group was deleted or recreated,
-    and the return of a static member, which does not start a new generation.
+    Generations without a predecessor are left out: a group's first generation, and the first after the group was
+    deleted or recreated. The return of a static member is left out, too, because it does not start a new generation.
     """
     classic = F.col("group_type") == GroupType.CLASSIC.value
     completed = generations.select(
@@ -36,7 +36,7 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
         F.when(aborted, F.coalesce(body["generations"], F.lit(1))).otherwise(0).alias("missing"),
         (~aborted).cast("int").alias("breaks"),
     )
-    # An aborted generation has the timestamp of the one that completed instead; its lower number sorts it first.
+    # An aborted generation has the timestamp of the generation that completed instead, but a lower number.
     order = Window.partitionBy(*GROUP).orderBy("at", F.asc_nulls_last("number"))
     life = Window.partitionBy(*GROUP, "life").orderBy("at", "generation")
     return (
@@ -55,7 +55,7 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def with_rows(generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the events of generations that have one part, and whether they have a row in ``generations``."""
+    """Return the generation events that have one part, and whether each event has a row in ``generations``."""
     rows = generations.select("event_id", F.lit(True).alias("is_row"))
     wanted = events.where((F.col("kind") == GenerationEvent.KIND) & (F.col("parts") == 1)).select("event_id")
     return wanted.join(rows, "event_id", "left")

@@ -1,7 +1,7 @@
 """Reads and writes the Delta tables of one folder: merge by key, overwrite, append, delete, compact.
 
-Every write is one Delta transaction. A write that conflicts with another writer's is retried, which is safe because a
-merge by key can be repeated.
+Every write is one Delta transaction. A write that conflicts with the write of another writer is retried. A retry is
+safe because a merge by key can be repeated.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from rebalance_agent.pipeline.write_conflicts import retry_conflicts
 __all__ = ["KEEPS_CHANGES", "RETENTION_HOURS_MIN", "DeltaTables"]
 
 RETENTION_HOURS_MIN = 168
-"""Minimum retention of the files of older versions, in hours (a week), so that readers of such a version can finish."""
+"""Minimum retention of files of older versions, in hours (a week), so that readers of a version can finish."""
 
 KEEPS_CHANGES = "delta.enableChangeDataFeed"
-"""Name of the property of a table that lets Delta keep the changed rows of each version."""
+"""Name of the table property with which Delta keeps the changed rows of each version."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 """Matches the scheme of an address that is not a local path."""
@@ -40,11 +40,11 @@ class DeltaTables:
     """The tables of `schemas.TABLES`, each a subfolder of ``folder``: a path, or an address that Spark can write to."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        """Name the folder; it is created by the first write."""
+        """Set the folder; the first write creates it."""
         if not folder.strip():
             raise InvalidInputError("tables", "must be a folder or an address such as s3a://bucket/rebalances")
         self.spark = spark
-        # Delta takes a relative path for the name of a table.
+        # Delta interprets a relative path as the name of a table.
         self.folder = folder.rstrip("/") if _ADDRESS.match(folder) else os.path.abspath(folder)  # noqa: PTH100 - of text
 
     def path(self, name: str) -> str:
@@ -52,13 +52,13 @@ class DeltaTables:
         return f"{self.folder}/{_table_named(name).name}"
 
     def exists(self, name: str) -> bool:
-        """Whether the table was ever written."""
+        """Return whether the table was ever written."""
         return DeltaTable.isDeltaTable(self.spark, self.path(name))
 
     def read(self, name: str, version: int | None = None) -> DataFrame:
         """Return the table, or an older version of it, with the columns of this release; empty if it does not exist.
 
-        Columns that a newer release added are left out; columns that an older one did not have are null.
+        Columns that a newer release added are left out; columns that an older release did not have are null.
         """
         table = _table_named(name)
         if not self.exists(name):
@@ -69,7 +69,7 @@ class DeltaTables:
         return _with_our_columns(reader.load(self.path(name)), table)
 
     def read_changes(self, name: str, after: int, until: int) -> DataFrame:
-        """Return the rows that the versions above ``after``, to ``until``, added, deleted or replaced, old and new.
+        """Return the rows that versions above ``after``, up to ``until``, added, deleted or replaced (old and new).
 
         The table must keep its changes (`schemas.Table`).
         """
@@ -78,10 +78,10 @@ class DeltaTables:
         return _with_our_columns(reader.load(self.path(name)), _table_named(name))
 
     def merge(self, name: str, frame: DataFrame) -> None:
-        """Insert each row, or replace the row with the same key if the new one has a higher rank (see `schemas.Table`).
+        """Insert each row, or replace the row with the same key if the new row has a higher rank (`schemas.Table`).
 
-        ``frame`` is evaluated more than once, so persist what is expensive. If several rows have one key, one with the
-        highest rank is used.
+        ``frame`` is evaluated more than once, so persist it if it is expensive. If several rows have the same key, a
+        row with the highest rank is used.
         """
         table, rows = self._prepared(name, frame)
         rows = _deduplicated(rows, table)
@@ -91,10 +91,10 @@ class DeltaTables:
     def overwrite(
         self, name: str, frame: DataFrame, where: str | None = None, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Replace all rows of the table, or those of a condition; readers see the old ones until then.
+        """Replace all rows, or the rows for which ``where`` is true; readers see the old rows until the write ends.
 
-        A table written by another release gets this release's columns, which may stay nullable. ``check`` is called
-        before each attempt, and raises an error to prevent it.
+        A table from another release gets this release's columns, which may stay nullable. ``check`` is called before
+        each attempt; if it raises an error, nothing is written.
         """
         table, rows = self._prepared(name, frame)
         writer = rows.write.format("delta").mode("overwrite").partitionBy(*table.partitioned_by)
@@ -138,7 +138,7 @@ class DeltaTables:
         return count
 
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
-        """Merge small files and delete those of old versions; return the number of files before and after."""
+        """Merge small files, and delete the files of old versions; return the number of files before and after."""
         if retention_hours < RETENTION_HOURS_MIN:
             raise InvalidInputError("retention_hours", f"must be at least {RETENTION_HOURS_MIN}: readers need them")
         if not self.exists(name):
@@ -157,12 +157,12 @@ class DeltaTables:
         return int(detail[0]) if detail else 0
 
     def has_our_columns(self, name: str) -> bool:
-        """Whether the table exists, and its columns and their order are those of this release."""
+        """Return whether the table exists and has the columns of this release in the same order."""
         ours = [column[:2] for column in _columns(_table_named(name).schema)]
         return self.exists(name) and [column[:2] for column in _columns(self._delta(name).toDF().schema)] == ours
 
     def _has_our_schema(self, table: Table) -> bool:
-        """Whether the stored columns, their order and their nullability are those of this release."""
+        """Return whether the stored columns, their order and their nullability are the same as in this release."""
         stored = self._delta(table.name).toDF().schema
         return _columns(stored) == _columns(table.schema)
 
@@ -190,13 +190,13 @@ class DeltaTables:
         except AnalysisException as error:
             if error.getCondition() != "DELTA_TABLE_NOT_FOUND":
                 raise
-            # A writer that was killed before its first commit left a folder, which Delta takes for an existing table.
-            # An append creates the table, and changes nothing if another writer was faster. Its columns are nullable.
+            # A writer that was killed before its first commit left a folder that Delta mistakes for an existing table.
+            # An append creates the table with nullable columns, and changes nothing if another writer was faster.
             empty = self.spark.createDataFrame([], table.schema).write.format("delta").mode("append")
             retry_conflicts(lambda: empty.partitionBy(*table.partitioned_by).save(self.path(table.name)))
 
     def _allow_nulls(self, table: Table) -> None:
-        """Let stored columns be null that an older release declared NOT NULL, and this one does not."""
+        """Make stored columns nullable if an older release declared them NOT NULL and this release does not."""
         nullable = {field.name for field in table.schema if field.nullable}
         stored = self._delta(table.name).toDF().schema
         for name in (field.name for field in stored if field.name in nullable and not field.nullable):
@@ -204,10 +204,10 @@ class DeltaTables:
             retry_conflicts(partial(self.spark.sql, change))
 
     def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
-        """Insert the rows with new keys, then replace those of lower rank.
+        """Insert the rows with new keys, and then replace stored rows of lower rank.
 
-        A single merge for both would rewrite every file that contains one of the keys, although most repeated rows
-        replace nothing. In this order, a row of lower rank that another writer inserts in between is replaced, too.
+        A single merge for both steps would rewrite every file that contains one of the keys, although most repeated
+        rows replace no row. In this order, a row of lower rank that another writer inserts in between is replaced, too.
         """
 
         def merge(source: DataFrame) -> DeltaMergeBuilder:
@@ -234,7 +234,7 @@ def _checked(table: Table, frame: DataFrame) -> DataFrame:
     """Return the frame with its columns in the table's order.
 
     Raises:
-        PipelineError: the columns are not those of the table's schema.
+        PipelineError: the columns differ from the table's schema.
     """
     actual = {field.name: field.dataType.simpleString() for field in frame.schema}
     expected = {field.name: field.dataType.simpleString() for field in table.schema}
@@ -258,7 +258,7 @@ def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
 
 
 def _deduplicated(frame: DataFrame, table: Table) -> DataFrame:
-    """Return one row for each key: that of the highest rank, and among equals that of the lowest offset if known."""
+    """Return one row for each key: the row of highest rank and, if ranks are equal, of the lowest known offset."""
     if not table.keys:
         raise PipelineError(f"{table.name} has no key: append rows to it")
     order = [F.expr(expression).desc() for expression in table.rank]
@@ -268,7 +268,7 @@ def _deduplicated(frame: DataFrame, table: Table) -> DataFrame:
 
 
 def _higher(table: Table) -> Column:
-    """Whether the new row's rank is higher, by the first expression that differs; always true without a rank."""
+    """Return whether the new row's rank is higher in the first expression that differs; always true without a rank."""
     higher = F.lit(not table.rank)
     for expression in reversed(table.rank):
         new, old = (F.expr(_qualified(table, expression, side)) for side in ("new", "old"))

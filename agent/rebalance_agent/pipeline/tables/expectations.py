@@ -1,8 +1,8 @@
 """Checks the tables in each run and computes the rows of table `expectations`.
 
-A failed expectation of severity ``error`` means that rows are wrong: a defect of the pipeline, or another program wrote
-to the tables. A ``warning`` is about the observed data: a generation is missing because no observer ran, and cannot be
-recovered; or an event that an earlier release stored cannot be a row.
+A failed expectation of severity ``error`` means that rows are wrong, because the pipeline has a defect or another
+program wrote to the tables. A ``warning`` concerns the observed data: a generation is missing for good because no
+observer ran, or an event that an earlier release stored cannot be a row.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Expectation:
-    """A condition on every row of a table, or of a join that is shown as this table.
+    """A condition on every row of a table, or of a join that is reported under the table's name.
 
-    ``holds``: SQL, null counts as false. ``columns``: shown of an example that fails, by default the table's key.
+    ``holds``: SQL; null counts as false. ``columns``: the columns of a failing example that are shown, by default the
+    table's key.
     """
 
     table: Table
@@ -67,7 +68,7 @@ class _Expectation:
 
 
 def _rising(*names: str) -> str:
-    """Return SQL: these columns, without nulls, are not negative and do not decrease."""
+    """Return SQL that is true if the non-null values of these columns are not negative and do not decrease."""
     known = f"filter(array(0D, {', '.join(names)}), each -> each IS NOT NULL)"
     return f"{known} = array_sort({known})"
 
@@ -156,7 +157,7 @@ _JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table
         with_rows,
         (GENERATIONS, EVENTS),
         (
-            # `ingest` rejects what cannot be a row; earlier releases did not.
+            # `ingest` rejects events that cannot be rows; earlier releases did not.
             _Expectation(EVENTS, "each generation event is a row", "is_row", Severity.WARNING),
         ),
     ),
@@ -165,7 +166,7 @@ _JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table
         (GENERATIONS, MEMBERS),
         (
             _Expectation(MEMBERS, "each generation has its members", "members = member_count", columns=_ID),
-            # Partitions without owner count as unassigned; a share group's partition may have several owners.
+            # Partitions without an owner count as unassigned; a share group's partition may have several owners.
             _Expectation(
                 MEMBERS, "partitions are conserved", "partitions + unassigned >= partition_count", columns=_ID
             ),
@@ -177,7 +178,7 @@ _JOINED: Sequence[tuple[Callable[[DataFrame, DataFrame], DataFrame], tuple[Table
         (_Expectation(GROUP_HOURS, "rebalances equal closed episodes", "rebalances = episodes"),),
     ),
 )
-"""Joins of two tables, and what must hold of their rows."""
+"""Joins of two tables, and the conditions that their rows must meet."""
 
 _Tables = Mapping[str, DataFrame]
 
@@ -185,7 +186,7 @@ _Tables = Mapping[str, DataFrame]
 def expectations(tables: _Tables, now_ms: int) -> DataFrame:
     """Return the rows of table ``expectations`` for ``tables`` (by name), as of ``now_ms`` (epoch).
 
-    Expectations that need a table that is not given are skipped. At least one of `schemas.TABLES` must be given.
+    Expectations on tables that are not given are skipped. At least one of `schemas.TABLES` must be given.
     """
     results = reduce(DataFrame.unionByName, (_results(rows, checks) for rows, checks in _checks(tables)))
     return results.withColumn("ran_at", F.timestamp_millis(F.lit(now_ms))).select(*EXPECTATIONS.schema.names)

@@ -14,18 +14,18 @@ __all__ = ["cluster_ends", "generation_spans", "group_steps"]
 def cluster_ends(events: DataFrame) -> DataFrame:
     """Return the time of each cluster's last event, ``end`` (epoch ms).
 
-    If one observer's clock is ahead, its events must not prolong every group: an event counts as no later than the time
-    at which it was read.
+    Events of an observer whose clock is ahead must not prolong every group. So no event counts as later than the time
+    at which the event was read.
     """
     last = F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at")))
     return events.groupBy("cluster_id").agg(last.alias("end"))
 
 
 def group_steps(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
-    """Return a row for each generation and deletion of a group: when it began (``begin``, epoch ms).
+    """Return a row with the time (``begin``, epoch ms) of each generation and deletion of a group.
 
-    ``partitions`` is the number of subscribed partitions, 0 without members; ``columns``: those of ``generations`` to
-    keep, which are null for a deletion.
+    ``partitions`` is the number of subscribed partitions, 0 without members. ``columns``: columns of ``generations``
+    to keep; they are null for a deletion.
     """
     return generations.select(
         *GROUP,
@@ -44,9 +44,9 @@ def group_steps(generations: DataFrame, events: DataFrame, *columns: str) -> Dat
 def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
     """Return a row for each generation with members and partitions, for rows of tables ``generations`` and ``events``.
 
-    ``begin`` and ``end`` are epoch milliseconds. A generation lasts until the group's next one, until the group was
-    deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
-    subscribed partitions; ``columns``: columns of ``generations`` to keep.
+    ``begin`` and ``end`` are epoch milliseconds. A generation lasts until the group's next generation, until the group
+    was deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
+    subscribed partitions. ``columns``: columns of ``generations`` to keep.
     """
     steps = group_steps(generations, events, *columns)
     order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))

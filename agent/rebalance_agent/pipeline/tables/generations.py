@@ -1,8 +1,8 @@
 """Computes table `generations` from events: one row for each generation or epoch, with the parts of events joined.
 
 A row with ``closes_episode`` describes the whole episode, as its event does. The other generations of a cooperative or
-reconciled episode have no stall, no follow-ups and only the moves of their own step, so the cost of episodes is the sum
-over the closing rows.
+reconciled episode have no stall and no follow-ups, and have only the moves of their own step. So the cost of episodes
+is the sum over the closing rows.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "day", "revision
 def generations(events: DataFrame) -> DataFrame:
     """Return the rows of table ``generations`` for rows of table ``events`` (each event once, in its highest revision).
 
-    An event with missing parts is left out until they arrive. One that cannot be a row is left out, too (`ingest`
-    rejects those, but earlier releases did not); the expectations count it.
+    An event with missing parts is left out until the parts arrive. An event that cannot be a row is left out, too, and
+    the expectations count it: `ingest` rejects such events, but earlier releases did not.
     """
     whole = _whole(events.where(F.col("kind") == GenerationEvent.KIND))
     parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(
@@ -68,7 +68,7 @@ def generations(events: DataFrame) -> DataFrame:
 
 
 def joined_body(bodies: Sequence[str]) -> str | None:
-    """Return the JSON of an event from that of its parts, in order; None if these parts do not belong together."""
+    """Return the JSON of an event from the JSON of its parts, in order; None if the parts do not belong together."""
     parts = [json.loads(body) for body in bodies]
     members = [member for part in parts for member in part["members"]]
     whole = {**parts[0], "members": members, "part": 0, "parts": 1}
@@ -79,7 +79,7 @@ def joined_body(bodies: Sequence[str]) -> str | None:
 
 
 def _is_whole(data: Mapping[str, object]) -> bool:
-    """Whether the joined event does not contradict itself; true of one that is too large to be read as a whole."""
+    """Return whether the joined event is consistent; True for an event that is too large to be read as a whole."""
     try:
         event = event_from_json(data)
     except InvalidInputError:
@@ -97,7 +97,7 @@ _join = F.udf(joined_body, StringType())
 def _whole(events: DataFrame) -> DataFrame:
     """Return the events with their parts joined under the id of the first part."""
     columns = ("event_id", "source", "origin", "body")
-    # Few groups are so large that their events are split: only those are shuffled.
+    # Few groups are so large that their events are split; only the split events are shuffled.
     pieces = (
         events.where("parts > 1")
         .groupBy(*_ONE_EVENT)
@@ -142,7 +142,7 @@ def _seconds(begin_ms: Column, end_ms: Column) -> Column:
 
 
 def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
-    """Add column ``rollout``: the event id of the generation's deploy, the first if two observers reported it."""
+    """Add column ``rollout``: the event id of the generation's deploy, or the first id if two observers reported it."""
     rollouts = (
         events.where(F.col("kind") == RolloutEvent.KIND)
         .withColumn("rollout", F.from_json("body", _ROLLOUT))

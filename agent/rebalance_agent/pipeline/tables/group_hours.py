@@ -31,7 +31,7 @@ STORM_REBALANCES = 5
 """Minimum rebalances of a storm. Fewer are normal: some members joined one after the other."""
 
 INTERVAL_HOURS_MAX = 366 * 24
-"""Maximum length of a generation or stall in hours: a wrong timestamp adds at most a year's rows."""
+"""Maximum length of a generation or stall in hours, so that a wrong timestamp adds at most the rows of a year."""
 
 _HOUR_MS = 3_600_000
 
@@ -39,12 +39,12 @@ _SUMS = (
     *("rebalances", "noops", "followups", "moved", "moved_excess"),
     *("aborted", "storms", "stalled_partition_seconds", "served_seconds"),
 )
-"""Columns that are 0, not null, in an hour without anything to add up."""
+"""Columns that are 0 instead of null in an hour without values to sum."""
 
 
 @dataclass(frozen=True)
 class GroupDays:
-    """Days of groups: ``keys`` has the columns cluster_id, group and day; ``days`` are its different days."""
+    """Days of groups: ``keys`` has the columns cluster_id, group and day; ``days`` has the distinct days."""
 
     keys: DataFrame
     days: Sequence[dt.date]
@@ -72,7 +72,7 @@ def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | Non
         aborted, completed, storms = only.facts(aborted), only.facts(completed), only.facts(storms)
     facts = (aborted, _served(generations, events, only), _stalled(episodes, only), storms)
     lifetimes = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
-    # Separately, since most hours have no rebalance and these aggregates are expensive.
+    # Computed separately, because most hours have no rebalance and these aggregates are expensive.
     rebalanced = _by_hours(completed, _of_rebalances())
     hours = _by_hours(lifetimes, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
     return (
@@ -82,7 +82,7 @@ def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | Non
                 "day": _day(),
                 "by_trigger": F.coalesce("by_trigger", F.expr("CAST(map() AS MAP<STRING, BIGINT>)")),
                 "flapping": F.coalesce("flapping", F.expr("CAST(array() AS ARRAY<STRING>)")),
-                # Stalls before the first known generation must not exceed the whole.
+                # Stalls before the first known generation must not exceed the total.
                 "partition_seconds": F.greatest("served_seconds", "stalled_partition_seconds"),
                 **{f"stall_p{percent}": percentile(F.col("stalls"), percent) for percent in (50, 95, 99)},
                 "stall_max": F.array_max("stalls"),
@@ -99,12 +99,12 @@ def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | Non
 
 
 def _of_days(table: DataFrame, only: GroupDays | None) -> DataFrame:
-    """Return the rows of these days, so that Spark reads no other folders: the bodies are most of the bytes."""
+    """Return the rows of these days, so that Spark reads no other folders; most of the bytes are in the bodies."""
     return table if only is None else table.where(F.col("day").isin(list(only.days)))
 
 
 def _day() -> Column:
-    """Return the day of the column ``hour`` (hours since 1970)."""
+    """Return the day from the column ``hour`` (hours since 1970)."""
     return F.date_from_unix_date(F.floor(F.col("hour") / 24).cast("int"))
 
 
@@ -113,7 +113,7 @@ def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
 
 
 def _of_time() -> list[Column]:
-    """Return the aggregates of all facts but completed rebalances; each fact has null in the columns of others."""
+    """Return the aggregates of all facts except completed rebalances; a fact is null in the columns of other facts."""
     return [
         F.sum("aborted").alias("aborted"),
         F.sum("storms").alias("storms"),
@@ -138,7 +138,7 @@ def _of_rebalances() -> list[Column]:
 
 
 def _completed(episodes: DataFrame) -> DataFrame:
-    """Return the episodes; as in the observer, one that leaves the group Empty has costs but no trigger to count."""
+    """Return the episodes. As in the observer, an episode that leaves the group Empty has costs but no trigger."""
     slowest = F.struct(F.col("slowest_seconds").alias("seconds"), F.col("slowest_client_id").alias("client_id"))
     return episodes.select(
         *GROUP,

@@ -1,4 +1,4 @@
-"""Computes table `members` from generations: one row for each member of each generation."""
+"""Computes table `members` from generations: one row for each member in each generation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEMBERS = """members ARRAY<STRUCT<
 
 
 def members(generations: DataFrame) -> DataFrame:
-    """Return the rows of table ``members`` for rows of table ``generations``; an Empty group has none."""
+    """Return the rows of table ``members`` for rows of table ``generations``; an Empty group has no rows."""
     columns = generations.select(
         "event_id",
         "cluster_id",

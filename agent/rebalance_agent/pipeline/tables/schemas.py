@@ -54,13 +54,13 @@ EVENTS = Table(
         ((_LONG, "generation"), (_TEXT, "source topic"), (_INT, "partition"), (_LONG, "offset")),
     ),
     keys=("event_id",),
-    rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
+    rank=("origin <> 'backfill'", "revision"),  # the log contains fewer facts than an observer saw live
     partitioned_by=("day",),
     keeps_changes=True,
 )
 """Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 
-``topic``, ``partition`` and ``offset`` are where it was read; they are null for files. ``day`` is that of
+``topic``, ``partition`` and ``offset`` show where the event was read; they are null for files. ``day`` is the day of
 ``timestamp``.
 """
 
@@ -75,7 +75,7 @@ EVENTS_REJECTED = Table(
 )
 """Records that this release cannot read as events: the raw bytes and the reason.
 
-``rejected_id`` is a digest of location and value. A value that is too long is cut to its beginning, as the reason says.
+``rejected_id`` is a digest of location and value. Only the beginning of a too long value is kept, as the reason states.
 """
 
 GENERATIONS = Table(
@@ -117,10 +117,10 @@ GENERATIONS = Table(
     keys=("event_id",),
     partitioned_by=("day",),
 )
-"""One row for each generation or epoch, with the parts of its event joined; ``event_id`` is that of the first part.
+"""One row for each generation or epoch, with the parts of its event joined; ``event_id`` is the id of the first part.
 
-``body`` is the JSON of the whole event, which `model.event_json` reads. ``rollout`` is the event id of its deploy.
-``day`` is that of the event.
+``body`` is the JSON of the whole event, which `model.event_json` reads. ``rollout`` is the event id of the
+generation's deploy. ``day`` is the day of the event.
 """
 
 MEMBERS = Table(
@@ -144,7 +144,7 @@ MEMBERS = Table(
     keys=("event_id", "member_id"),
     partitioned_by=("day",),
 )
-"""One row for each member of a generation, with the number of ``partitions`` assigned to it and ``owned`` before.
+"""One row for each member of a generation, with the number of ``partitions`` that it gets and that it ``owned``.
 
 ``owned`` is counted from the member's own subscription.
 """
@@ -190,7 +190,7 @@ BASELINES = Table(
 )
 """A group's normal stalls at an hour of the week; 0 is Monday, 00:00 to 01:00 UTC.
 
-``scope``: which rebalances are included: those of that hour of the week, of that hour on all days, or of all hours
+``scope``: whether the rebalances of that hour of the week, of that hour on all days, or of all hours are included
 (`model.baseline.BaselineScope`). A percentile with too few ``samples`` is null.
 """
 

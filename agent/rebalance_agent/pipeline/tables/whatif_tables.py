@@ -1,9 +1,9 @@
 """Computes tables `whatif` and `fidelity` from generations: every group's history replayed with every strategy.
 
 A group's history is divided into chunks of bounded size (`CHUNK_BYTES`), so that a history of any length fits into a
-task. The end of a chunk is replayed again at the start of the next one, so that this begins with the members' current
-assignment, and the figures of chunks add up. A group with an event larger than `EVENT_BYTES_MAX` is refused. The result
-of a chunk (its *study*) is computed once, for both tables and `recommendations`, by ``rebalance_agent.advice``.
+task. The end of a chunk is replayed again at the start of the next chunk, so that the next chunk begins with the
+members' current assignment and the figures of chunks add up. A group with an event above `EVENT_BYTES_MAX` is refused.
+``rebalance_agent.advice`` computes a chunk's result (*study*) once, for both tables and `recommendations`.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ __all__ = [
 ]
 
 CHUNK_BYTES = 8 << 20
-"""Characters of JSON in one chunk. Parsed, it takes about ten times as much memory in each task of a worker."""
+"""Maximum characters of JSON in a chunk. The parsed JSON takes about ten times as much memory in each worker task."""
 
 LEAD_SHARE = 8
-"""The last 1/8 of a chunk, or its last generation, is repeated in the next one: enough for an episode cut in two."""
+"""The next chunk repeats the last 1/8 of a chunk, or its last generation: enough for an episode that is cut in two."""
 
 EVENT_BYTES_MAX = 64 << 20
-"""Maximum characters of JSON of one generation, parts joined; enough for a quarter of a million members."""
+"""Maximum characters of a generation's JSON, with its parts joined; enough for a quarter of a million members."""
 
 OBJECTS_NEW_MAX = 100_000
-"""New objects between two runs of a worker's garbage collector; with the default, 700, it took 12 % of the time."""
+"""New objects between two runs of a worker's garbage collector; with the default of 700, runs took 12 % of the time."""
 
 TASKS_PER_CORE = 4
-"""Minimum tasks for each core. Groups differ in length, and with one task each the longest would delay the stage."""
+"""Minimum tasks for each core. Histories differ in length; with one task per core, the longest would delay all."""
 
 NOT_IN_WORKER = "its package cannot be used in Spark's Python workers: install it also where the executors run"
-"""Why a strategy of the driver is refused if a worker does not have it."""
+"""Reason for refusing a strategy that the driver has and a worker does not have."""
 
 _Asked = Mapping[str, RebalanceProtocol]
 """Name -> protocol of the strategies to replay, in order."""
@@ -85,7 +85,7 @@ STUDIES = columns(((StringType(), "cluster_id group"), (IntegerType(), "chunk"),
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The results of one chunk of a group's history; if it is not ``readable``, the whole group is refused."""
+    """The results of one chunk of a group's history; if a chunk is not ``readable``, the whole group is refused."""
 
     whatif: WhatIf
     fidelity: Fidelity
@@ -95,8 +95,8 @@ class Study:
 def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return one row for each chunk of each group, with the schema `STUDIES`.
 
-    ``generations`` and ``events`` are rows of these tables; of ``events`` only leaders' ``assign`` events are used. The
-    strategies are those of this process; one that the workers do not have is refused.
+    ``generations`` and ``events`` are rows of these tables; only leaders' ``assign`` events are used from ``events``.
+    The strategies are those that this process has; a strategy that the workers do not have is refused.
     """
     asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
 
@@ -104,7 +104,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
         return _study_rows(key, rows, asked)
 
     chunks = _with_reports(_chunks(generations), generations, events)
-    # Bodies are nearly all of the bytes: they are joined last, so that they are shuffled only once.
+    # Nearly all bytes are in the bodies, so the bodies are joined last and shuffled only once.
     bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
     rows = chunks.join(bodies, "event_id", "left").select(
         *GROUP,
@@ -127,7 +127,7 @@ def _tasks(rows: DataFrame) -> int:
 
 
 def _chunks(generations: DataFrame) -> DataFrame:
-    """Return the ``chunk`` of each ``event_id``, twice for those that are repeated in the next chunk (``leads``).
+    """Return the ``chunk`` of each ``event_id``, and a second row if the next chunk repeats the event (``leads``).
 
     ``largest``: characters of JSON of the group's largest event.
     """
@@ -170,11 +170,11 @@ def fidelities(studied: DataFrame) -> DataFrame:
 
 
 def rows_of_groups(studied: DataFrame, table: Table, make: Callable[[Study], Iterable[_Row]]) -> DataFrame:
-    """Return rows of ``table`` for rows of `studies`: those that ``make`` gives for each group's whole study."""
+    """Return rows of ``table`` for rows of `studies`: the rows that ``make`` yields from each group's whole study."""
 
     def rows(chunks: pd.DataFrame) -> pd.DataFrame:
         group = {name: chunks[name].iloc[0] for name in GROUP}
-        # Without named columns, a group without rows would not fit others; as objects, integers beside nulls stay such.
+        # Named columns are needed for a group without rows. With dtype object, integers in columns with nulls stay so.
         found = ({**_storable(row), **group} for row in make(read_studies(chunks)))
         return pd.DataFrame(found, columns=table.schema.names, dtype=object)
 
@@ -202,8 +202,8 @@ def read_studies(rows: pd.DataFrame) -> Study:
 
 
 def _with_reports(chunks: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Add column ``instrumented``: whether a leader reported that it computed that generation's assignment."""
-    # In one pass: to filter events by kind, Spark reads the bodies of all of them.
+    """Add column ``instrumented``: whether a leader reported that it computed the generation's assignment."""
+    # All events are read in one pass, because Spark reads all bodies to filter events by kind.
     reports = (
         events.where(F.col("kind") == AssignEvent.KIND)
         .where(F.get_json_object("body", "$.error").isNull())
@@ -229,7 +229,7 @@ def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame, asked: _Asked) ->
 def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | None = None) -> Study:
     """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order.
 
-    ``asked``: the strategies to replay, by default all that this process knows.
+    ``asked``: the strategies to replay, by default all strategies that this process knows.
     """
     if asked is None:
         asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
@@ -248,7 +248,7 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | No
 
 
 def _what_if(history: RecordedHistory, asked: _Asked) -> WhatIf:
-    """Return the what-if with an outcome of every strategy that is ``asked`` for, in this order."""
+    """Return the what-if with an outcome for every strategy in ``asked``, in this order."""
     here = known_strategies()
     result = what_if(history, [name for name in asked if name in here])
     found = {outcome.strategy: outcome for outcome in result.outcomes}

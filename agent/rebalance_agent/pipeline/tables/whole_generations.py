@@ -1,4 +1,4 @@
-"""Checks a generation with all its members, before its members become rows. Pure, without Spark."""
+"""Checks a generation with all its members before the members become rows. Pure, without Spark."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["require_whole"]
 
 
 def require_whole(event: GenerationEvent) -> None:
-    """Check what only all members of a generation together show.
+    """Check a generation for contradictions that only all of its members together can show.
 
     Raises:
-        InvalidInputError: two members have one id, or fewer partitions are assigned or unassigned than there are.
+        InvalidInputError: two members have the same id, or some partitions are neither assigned nor unassigned.
     """
     if len({member.member_id for member in event.members}) < len(event.members):
         raise InvalidInputError("members", "must have different ids")

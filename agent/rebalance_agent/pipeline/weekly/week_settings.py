@@ -1,4 +1,4 @@
-"""Defines what users can set for the weekly page: objective, rule for teams, cost of a member."""
+"""Defines the user's settings of the weekly page: the objective, the rule for teams and the cost of a member."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["NO_TEAM", "SLO", "TEAM_RULE", "MemberCost", "WeekSettings", "member_cost", "team_rule"]
 
 SLO = 0.995
-"""Default objective for the share of partition-time without a stall: that of the alerts (``slo`` in values.yaml)."""
+"""Default objective for the share of partition-time without a stall, as in the alerts (``slo`` in values.yaml)."""
 
 TEAM_RULE = r"^([^-.]+)"
 """Default rule for teams: the group's name up to its first ``-`` or ``.``."""
 
 NO_TEAM = "(no team)"
-"""Team of the groups that the rule does not match."""
+"""Team of groups that the rule does not match."""
 
 _WHOLE = 1_000
 _COST = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([A-Z]{3}|[$€£¥])")
@@ -24,27 +24,30 @@ _COST = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([A-Z]{3}|[$€£¥])")
 
 @dataclass(frozen=True, slots=True)
 class MemberCost:
-    """The cost of one running member for an hour. ``currency``: a code such as EUR, or a sign."""
+    """The cost of running one member for an hour. ``currency``: a code such as EUR, or a sign."""
 
     per_hour: float
     currency: str
 
     def text(self, member_hours: float) -> str:
-        """Return the cost of a number of member-hours: ``49.44 EUR``; without cents from a thousand on."""
+        """Return the cost of a number of member-hours, such as ``49.44 EUR``; from 1,000 on, without cents."""
         cost = member_hours * self.per_hour
         return f"{cost:,.{0 if cost >= _WHOLE else 2}f}\u00a0{self.currency}"
 
 
 @dataclass(frozen=True, slots=True)
 class WeekSettings:
-    """``slo``: objective of availability, below 1. ``team_rule``: its group is the team. ``member_cost``: or None."""
+    """``slo``: objective for the availability, below 1. ``team_rule``: its capturing group is the team.
+
+    ``member_cost``: None if the user does not set a cost.
+    """
 
     slo: float = SLO
     team_rule: re.Pattern[str] = field(default_factory=lambda: team_rule(TEAM_RULE))
     member_cost: MemberCost | None = None
 
     def team_of(self, group: str) -> str:
-        """Return the team of a consumer group, by its name; `NO_TEAM` if the rule does not match."""
+        """Return the team of a consumer group from the group's name; `NO_TEAM` if the rule does not match."""
         found = self.team_rule.search(group)
         return (found[1] if found else None) or NO_TEAM
 
@@ -53,7 +56,7 @@ def team_rule(text: str) -> re.Pattern[str]:
     """Return a rule for teams from its text.
 
     Raises:
-        InvalidInputError: it is no regular expression, or does not have exactly one group.
+        InvalidInputError: the text is not a regular expression with exactly one capturing group.
     """
     try:
         rule = re.compile(text)
@@ -70,7 +73,7 @@ def member_cost(text: str) -> MemberCost:
     """Return the cost of a member from a text such as ``0.12 EUR``.
 
     Raises:
-        InvalidInputError: it is not an amount and a currency.
+        InvalidInputError: the text is not an amount and a currency.
     """
     found = _COST.fullmatch(text)
     if not found:

@@ -1,4 +1,4 @@
-"""Renders the parts of the weekly page: the chart of days, and one table for each subject."""
+"""Renders the parts of the weekly page: the chart of days and one table for each subject."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rebalance_agent.ui.words import WEEKDAYS, day, escaped, percent, rounded_du
 __all__ = ["advice", "days", "deploys_by_team", "idle_members", "movers", "near_limits", "new_flappers", "worst_groups"]
 
 _ROWS = 8
-"""Rows of a table on the page: the whole page fits on two sheets of paper."""
+"""Maximum rows of a table on the page, so that the whole page fits on two sheets of paper."""
 
 _WORST = 10
 _LIMITED = 5
@@ -35,7 +35,7 @@ _NO_GROUP = "No consumer group."
 
 
 def days(summary: WeeklySummary) -> str:
-    """Render the stall of each day, with that of the same day of the week before as a stroke."""
+    """Render the stall of each day; a stroke shows the stall of the same day in the week before."""
     rows, columns, data = summary.rows, [], []
     for number, weekday in enumerate(WEEKDAYS):
         value, before = rows.days[7 + number], rows.days[number] if rows.has_before else None
@@ -72,7 +72,7 @@ def deploys_by_team(summary: WeeklySummary) -> str:
 
 
 def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> str:
-    """Render the groups whose stall changed most; nothing if the week before is unknown."""
+    """Render the groups whose stall changed most; return "" if the week before is unknown."""
     if not summary.before:
         return ""
     rows = [
@@ -123,7 +123,7 @@ def worst_groups(summary: WeeklySummary) -> str:
 
 
 def new_flappers(summary: WeeklySummary) -> str:
-    """Render the members that began to flap; nothing if the week before is unknown."""
+    """Render the members that began to flap; return "" if the week before is unknown."""
     if not summary.before:
         return ""
     words, none, rows = "Members that began to flap", "No member began to flap.", []
@@ -177,7 +177,7 @@ def advice(summary: WeeklySummary) -> str:
 
 
 def near_limits(summary: WeeklySummary) -> str:
-    """Render the groups that waited for a member for much of the rebalance timeout, and those with a high skew."""
+    """Render groups that waited for a member for much of the rebalance timeout, and groups with a high skew."""
     found = summary.rows
     rows = [
         [
@@ -214,9 +214,9 @@ def _card(
     look: str = "",
     wide: bool = False,
 ) -> str:
-    """Render a table, or the sentence ``none`` if it has no rows.
+    """Render a table, or the sentence ``none`` if the table has no rows.
 
-    ``number``: of its rows in all, the rest of which is in the CSV ``file``.
+    ``number``: the total number of rows; the CSV ``file`` contains the rows that the page does not show.
     """
     if not rows:
         return figure(words, f'<p class="none">{none}</p>', wide=wide)

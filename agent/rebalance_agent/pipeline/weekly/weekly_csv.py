@@ -1,4 +1,4 @@
-"""Gives the weekly page's tables as rows of plain values, for CSV: complete lists, unrounded numbers."""
+"""Returns the weekly page's tables as rows of plain values for CSV, with complete lists and unrounded numbers."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _DEPLOYS = ("deploys", "deploy_rebalances", "deploy_stalled_partition_seconds")
 
 
 class CsvTable(NamedTuple):
-    """One table: the names of its columns, and its rows by these names."""
+    """One table: the names of its columns, and its rows as mappings from these names."""
 
     columns: Sequence[str]
     rows: Sequence[Mapping[str, object]]
 
 
 def csv_tables(summary: WeeklySummary) -> Mapping[str, CsvTable]:
-    """Return the tables by name. Every table exists, also without rows; values of an unknown week before are empty."""
+    """Return the tables by name. A table without rows exists, too. Values are empty if the week before is unknown."""
     return {
         "all": _all(summary),
         "groups": _groups(summary),

@@ -1,4 +1,4 @@
-"""Renders the weekly page as one HTML page that loads nothing else and prints on two pages of paper."""
+"""Renders the weekly page as one HTML page that loads no other files and prints on two sheets of paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines what the weekly page reads from the tables, as plain values. Times are aware datetimes in UTC."""
+"""Defines the values that the weekly page reads from the tables. Times are aware datetimes in UTC."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ __all__ = [
 ]
 
 FLAPPERS_MAX = 20_000
-"""Maximum number of flapping members that are read, those of the most hours first; a page names only some."""
+"""Maximum number of flapping members that are read, the most hours first; a page names only some of them."""
 
 SKEW_NEAR = 1.5
-"""Skew above which a group is listed: that of the alert KafkaGroupAssignmentSkewed."""
+"""Skew above which a group is listed, as in the alert KafkaGroupAssignmentSkewed."""
 
 TIMEOUT_NEAR = 0.5
-"""Share of the rebalance timeout from which on a wait for a member is listed."""
+"""Minimum share of the rebalance timeout for which a wait for a member is listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeekTotals:
-    """Sums of one week. ``deploy_...``: of the rebalances that belong to detected rollouts.
+    """Sums of one week. ``deploy_...``: sums over the rebalances that belong to detected rollouts.
 
     ``idle_member_hours``: hours of members without a partition; standbys are not counted.
     """
@@ -58,15 +58,15 @@ class WeekTotals:
 
     @property
     def deploy_share(self) -> float:
-        """Return the share of the stall that is in deploys (0 to 1); 0 without stall.
+        """Return the share of the stall that deploys cause (0 to 1); 0 if there is no stall.
 
-        A stall over Sunday's midnight counts in both weeks, but a deploy's in the week in which it ended: at most 1.
+        The share is limited to 1: a stall over Sunday's midnight counts in both weeks, a deploy's stall only in one.
         """
         stalled = self.stalled_partition_seconds
         return min(1.0, self.deploy_stalled_partition_seconds / stalled) if stalled else 0.0
 
     def budget_used(self, slo: float) -> float | None:
-        """Return the used share of the stall that objective ``slo`` allows (1: all of it); None if nothing is known."""
+        """Return the used share (1: all) of the stall that objective ``slo`` allows; None if it is unknown."""
         return self.stalled_partition_seconds / (self.partition_seconds * (1 - slo)) if self.partition_seconds else None
 
     @classmethod
@@ -93,7 +93,7 @@ class GroupWeeks:
 
     @property
     def change(self) -> float:
-        """Return the stalled partition-seconds that this week has more than the week before."""
+        """Return by how many stalled partition-seconds this week exceeds the week before."""
         return self.this.stalled_partition_seconds - self.before.stalled_partition_seconds
 
 
@@ -115,7 +115,7 @@ class WeekChange:
 
 @dataclass(frozen=True, slots=True)
 class FlapperRow:
-    """A member (by instance id or client id), and the hours of each week in which it flapped."""
+    """A member (an instance id or client id), and the number of hours in each week in which the member flapped."""
 
     cluster_id: str
     group: str
@@ -138,7 +138,7 @@ class SkewRow:
 class TimeoutRow:
     """A group that waited for a member for at least `TIMEOUT_NEAR` of its rebalance timeout in some ``rebalances``.
 
-    ``waited_seconds``: of the wait with the highest share, at least; ``member``: the client id that it waited for.
+    ``waited_seconds``: lower bound of the wait with the highest share. ``member``: client id of the slow member.
     """
 
     cluster_id: str
@@ -153,8 +153,8 @@ class TimeoutRow:
 class WeeklyRows:
     """Everything that a weekly page is computed from.
 
-    ``days``: stalled partition-seconds of the fourteen days, the week before first. ``first``, ``end``: the time for
-    which the tables have hours. Lists of skews and timeouts begin with the worst; ``advice`` and
+    ``days``: stalled partition-seconds of the fourteen days, beginning with the week before. ``first``, ``end``: the
+    period for which the tables have hours. Lists of skews and timeouts begin with the worst group; ``advice`` and
     ``changes`` have no order.
     """
 
@@ -177,5 +177,5 @@ class WeeklyRows:
 
     @property
     def has_before(self) -> bool:
-        """Whether the tables have hours of the week before."""
+        """Return whether the tables have hours of the week before."""
         return self.first < self.week.start

@@ -15,15 +15,15 @@ from rebalance_agent.ui.words import minute
 __all__ = ["IDLE_HOURS_MIN", "MOVERS", "GroupFlappers", "TeamWeeks", "WeeklySummary", "summarize"]
 
 MOVERS = 5
-"""Groups whose stall rose most, and whose stall fell most, that are listed."""
+"""Maximum number of listed groups whose stall rose most, and of listed groups whose stall fell most."""
 
 IDLE_HOURS_MIN = 0.1
-"""Member-hours without a partition below which a group is not listed: a new member waits for its first rebalance."""
+"""Minimum member-hours without a partition for listing a group; every new member waits for its first rebalance."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeamWeeks:
-    """The deploys of a team's groups in both weeks. ``groups``: number of its groups that had deploys this week."""
+    """The deploys of a team's groups in both weeks. ``groups``: number of the team's groups with deploys this week."""
 
     team: str
     groups: int
@@ -33,9 +33,9 @@ class TeamWeeks:
 
 @dataclass(frozen=True, slots=True)
 class GroupFlappers:
-    """Members of a group that flap this week and did not the week before, those with the most hours first.
+    """Members of a group that flap this week but did not flap the week before, the most hours first.
 
-    ``before``: number of the group's members that flapped the week before; pods get new names with each deploy.
+    ``before``: number of the group's members that flapped the week before, since pods get new names with each deploy.
     """
 
     key: GroupKey
@@ -45,9 +45,9 @@ class GroupFlappers:
 
 @dataclass(frozen=True)
 class WeeklySummary:
-    """What the page, the text and the CSV files show. ``before`` and what is compared with it: empty if unknown.
+    """The content of page, text and CSV files. ``before`` and all comparisons are empty if that week is unknown.
 
-    ``groups``: all groups, the most stalled first. ``notes``: in which way the weeks are incomplete.
+    ``groups``: all groups, the most stalled groups first. ``notes``: sentences on how the weeks are incomplete.
     """
 
     rows: WeeklyRows
@@ -76,7 +76,7 @@ class WeeklySummary:
 
 
 def summarize(rows: WeeklyRows, settings: WeekSettings) -> WeeklySummary:
-    """Return what the page shows for these rows."""
+    """Return the content of the page for these rows."""
     compared = rows.has_before
     moved = sorted(rows.groups, key=lambda group: (-group.change, group.key)) if compared else []
     falling = sorted(moved, key=lambda group: (group.change, group.key))
@@ -98,7 +98,7 @@ def summarize(rows: WeeklyRows, settings: WeekSettings) -> WeeklySummary:
 
 
 def _teams(groups: Iterable[GroupWeeks], settings: WeekSettings) -> list[TeamWeeks]:
-    """Return the teams with deploys in one of the weeks, those with the most stall in this week's deploys first."""
+    """Return the teams with deploys in one of the weeks; teams with the most stall in this week's deploys are first."""
     by_team: dict[str, list[GroupWeeks]] = defaultdict(list)
     for group in groups:
         if group.this.deploys or group.before.deploys:
@@ -116,7 +116,7 @@ def _teams(groups: Iterable[GroupWeeks], settings: WeekSettings) -> list[TeamWee
 
 
 def _new_flappers(flappers: Iterable[FlapperRow]) -> list[GroupFlappers]:
-    """Return the groups with new flapping members: first those in which none flapped before, then by their number."""
+    """Return groups with new flapping members: first groups that had none before, then by the number of members."""
     by_group: dict[GroupKey, list[FlapperRow]] = defaultdict(list)
     for row in flappers:
         by_group[row.cluster_id, row.group].append(row)

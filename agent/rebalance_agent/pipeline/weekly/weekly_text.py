@@ -22,15 +22,15 @@ from rebalance_agent.ui.words import duration, percent, plural, printable, short
 __all__ = ["text"]
 
 _SHOWN = 3
-"""Teams, groups with flapping members, groups with idle members, and groups near a limit, each in one line."""
+"""Maximum number of teams, of groups with flapping or idle members, and of groups near a limit in a line."""
 
 _NAME_CHARACTERS_MAX = 60
 
 
 def text(summary: WeeklySummary) -> str:
-    """Return the text, at most 15 lines; lines about what did not occur are left out.
+    """Return the text, of at most 15 lines; a line about a subject that did not occur is left out.
 
-    No-break spaces become plain ones, and control characters of names become escapes.
+    No-break spaces become plain spaces, and control characters in names become escapes.
     """
     lines = [line for part in (_head, _movers, _teams, _members, _limits, _advice) for line in part(summary)]
     return "\n".join(printable(line.replace("\u00a0", " ")) for line in lines) + "\n"

@@ -1,4 +1,4 @@
-"""Numbers of the weekly page as text: amounts, changes, deploys and idle time. Nothing of it is escaped."""
+"""Formats numbers of the weekly page as text: amounts, changes, deploys and idle time. The text is not escaped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SMALL = 10
 
 
 def amount(value: float) -> str:
-    """Return partition-seconds or hours: ``83,214``; with a decimal below ten: ``4.2``; or ``0``."""
+    """Return partition-seconds or hours, such as ``83,214``; below ten with one decimal, such as ``4.2``; or ``0``."""
     return f"{value:,.1f}" if 0 < value < _SMALL else count(value)
 
 
@@ -43,7 +43,7 @@ def change_percent(value: float, before: float) -> str:
 
 
 def both_weeks(summary: WeeklySummary, text: Callable[[WeekTotals], str]) -> str:
-    """Return a value of the week, and in parentheses that of the week before: ``99.957 % (99.981 %)``."""
+    """Return a value of the week with the value of the week before in parentheses: ``99.957 % (99.981 %)``."""
     return text(summary.this) + (f" ({text(summary.before)})" if summary.before else "")
 
 
@@ -58,7 +58,7 @@ def availability_text(totals: WeekTotals) -> str:
 
 
 def budget_text(totals: WeekTotals, slo: float) -> str:
-    """Return the used share of the stall budget: ``43 %``, below a tenth ``4.3 %``, or a dash."""
+    """Return the used share of the stall budget, such as ``43 %``, or ``4.3 %`` below a tenth; or a dash."""
     used = totals.budget_used(slo)
     return percent(used, 1 if used and used < 0.1 else 0)  # noqa: PLR2004 - two digits
 
@@ -84,6 +84,6 @@ def deploys_text(group: GroupWeeks) -> str:
 
 
 def idle_text(summary: WeeklySummary, member_hours: float) -> str:
-    """Return the cost of member-hours if a cost of a member is set, or the hours: ``49.44 EUR``, ``412 h``."""
+    """Return the cost of member-hours (``49.44 EUR``) if a member's cost is set, or else the hours (``412 h``)."""
     cost = summary.settings.member_cost
     return cost.text(member_hours) if cost else f"{amount(member_hours)} h"

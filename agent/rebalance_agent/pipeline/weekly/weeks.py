@@ -1,4 +1,4 @@
-"""Defines weeks as ISO 8601 does: from Monday, 00:00 UTC, to the next Monday."""
+"""Defines ISO 8601 weeks, from Monday, 00:00 UTC, to the next Monday."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LENGTH = dt.timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """A whole week; ``start`` is its Monday, 00:00 UTC."""
+    """A whole week; ``start`` is Monday, 00:00 UTC."""
 
     start: dt.datetime
 

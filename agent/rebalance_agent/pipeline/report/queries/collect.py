@@ -1,4 +1,4 @@
-"""Reads a report's data from the tables; Spark aggregates, so the result fits into memory."""
+"""Reads a report's data from the tables. Spark aggregates the rows, so the result fits into memory."""
 
 from __future__ import annotations
 

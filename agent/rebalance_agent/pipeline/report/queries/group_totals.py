@@ -53,10 +53,10 @@ def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
 
 
 def _advice(tables: DeltaTables) -> DataFrame:
-    """Return a row for each group with advice; its savings are comparable with the recorded lower bounds of stalls.
+    """Return a row for each group with advice; savings are comparable with the recorded lower bounds of stalls.
 
-    Where the model predicts more stall than these, for example between wide bounds, savings are reduced by that ratio.
-    A withheld change is not recommended; the sentence then contains the reason.
+    If the model predicts more stall than these lower bounds, for example if bounds are wide, savings are reduced by
+    that ratio. A withheld change is not recommended; the sentence then contains the reason.
     """
     recorded, modelled = F.col("recorded_stalled_partition_seconds"), F.col("modelled_stalled_partition_seconds")
     scale = F.max(F.when(modelled > recorded, recorded / modelled)).alias("scale")

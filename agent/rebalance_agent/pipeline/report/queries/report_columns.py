@@ -1,4 +1,4 @@
-"""Rows of Spark for the queries of a report, as plain values: times, costs and single rows."""
+"""Converts Spark rows to plain values, and defines the column for cost, for the queries of a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["collected", "total_cost"]
 
 
 def collected(frame: DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
-    """Yield these columns of each row; times as datetimes in UTC, since PySpark's own have no time zone."""
+    """Yield these columns of each row. Times become datetimes in UTC, because PySpark's datetimes have no time zone."""
     times = {name for name in columns if isinstance(frame.schema[name].dataType, TimestampType)}
     plain = frame.select(*(F.unix_millis(name).alias(name) if name in times else name for name in columns))
     for row in plain.collect():
@@ -25,5 +25,5 @@ def collected(frame: DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
 
 
 def total_cost() -> Column:
-    """Return the sum of stalled partition-seconds, under the same name; 0 if none is known."""
+    """Return the sum of stalled partition-seconds under the name of that column; 0 if no stall is known."""
     return F.coalesce(F.sum("stalled_partition_seconds"), F.lit(0.0)).alias("stalled_partition_seconds")

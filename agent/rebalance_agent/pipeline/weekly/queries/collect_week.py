@@ -33,7 +33,7 @@ def collect_week(tables: DeltaTables, week: Week, made_at: dt.datetime) -> Weekl
     """Return the rows of a week and the week before.
 
     Raises:
-        PipelineError: the tables have no hour of the week; the message names the time that they have.
+        PipelineError: the tables have no hour of the week; the message names the period that the tables have.
     """
     generations, hours = tables.read("generations"), tables.read("group_hours")
     members, events = tables.read("members"), tables.read("events")
@@ -60,7 +60,7 @@ def collect_week(tables: DeltaTables, week: Week, made_at: dt.datetime) -> Weekl
 
 
 def _known(hours: DataFrame, week: Week) -> tuple[dt.datetime, dt.datetime]:
-    """Return the time for which there are hours: when the first one begins, and when the last one ends."""
+    """Return the period for which there are hours: the start of the first hour and the end of the last hour."""
     ((first, last),) = collected(hours.agg(F.min("hour").alias("first"), F.max("hour").alias("last")), "first", "last")
     if first is None:
         raise PipelineError("there are no hours to report; run `rebalance-agent pipeline aggregate` first")

@@ -1,4 +1,4 @@
-"""Reads for how long groups had members, and members without a partition, in both weeks."""
+"""Reads for how long groups had members, and had members without a partition, in both weeks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rebalance_agent.pipeline.weekly.weeks import Week
 __all__ = ["WITH_STANDBYS", "idle_sums"]
 
 WITH_STANDBYS = ("failover", "cooperative-failover", STREAMS_ASSIGNOR)
-"""Assignors whose members may be standbys without a partition; in the tables these look like idle ones."""
+"""Assignors whose members may be standbys without a partition; in the tables, standbys look like idle members."""
 
 _HOUR_MS = 3_600_000
 
 
 def idle_sums(generations: DataFrame, members: DataFrame, events: DataFrame, week: Week) -> DataFrame:
-    """Return a row for each group that had members in one of the weeks: hours of its members, and of idle ones.
+    """Return a row for each group that had members in one of the weeks: hours of its members and of idle members.
 
-    Each generation counts until the next one. Groups without partitions are left out: their members, such as those of
-    Kafka Connect, get other work than partitions. Members of groups with standbys count, but none of them is idle.
+    Each generation counts until the next one. Groups without partitions are left out, because their members, for
+    example Kafka Connect workers, get other work. In groups with standbys, members count, but no member is idle.
     """
     this, before = span_of(week), span_of(week.before)
     spans = generation_spans(generations, events, "event_id", "member_count", "group_type", "assignor")

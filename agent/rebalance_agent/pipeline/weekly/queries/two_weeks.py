@@ -13,7 +13,7 @@ __all__ = ["WeekSpan", "is_in", "of_two_weeks", "span_of"]
 
 
 class WeekSpan(NamedTuple):
-    """A week in epoch milliseconds: the begin of the week, and the begin of the next week."""
+    """A week in epoch milliseconds: the start of the week and the start of the next week."""
 
     begin: int
     end: int
@@ -25,11 +25,11 @@ def span_of(week: Week) -> WeekSpan:
 
 
 def is_in(week: Week, time: str) -> Column:
-    """Whether a column of timestamps is in the week."""
+    """Return whether the timestamp in column ``time`` is in the week."""
     span = span_of(week)
     return (F.col(time) >= F.timestamp_millis(F.lit(span.begin))) & (F.col(time) < F.timestamp_millis(F.lit(span.end)))
 
 
 def of_two_weeks(frame: DataFrame, week: Week, time: str) -> DataFrame:
-    """Return the rows of the week and of the week before, with ``this``: whether a row is of the week."""
+    """Return the rows of the week and of the week before; column ``this`` shows whether a row belongs to the week."""
     return frame.where(is_in(week, time) | is_in(week.before, time)).withColumn("this", is_in(week, time))

@@ -1,4 +1,4 @@
-"""Reads what a week shows about single members: those that flap, and groups that are near a limit because of one."""
+"""Reads facts of a week about single members: flapping members, and groups that a member brings near a limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["flapper_rows", "skew_rows", "timeout_rows"]
 
 
 def flapper_rows(group_hours: DataFrame, week: Week) -> tuple[FlapperRow, ...]:
-    """Return the members that flapped in one of the weeks, with the numbers of hours."""
+    """Return the members that flapped in one of the weeks, with the number of these hours in each week."""
     hours = of_two_weeks(group_hours, week, "hour").select(*GROUP, "this", F.explode("flapping").alias("name"))
     rows = (
         hours.groupBy(*GROUP, "name")
@@ -34,7 +34,7 @@ def flapper_rows(group_hours: DataFrame, week: Week) -> tuple[FlapperRow, ...]:
 
 
 def skew_rows(group_hours: DataFrame, week: Week) -> tuple[SkewRow, ...]:
-    """Return the groups whose skew was above `SKEW_NEAR` in an hour of the week, the most skewed first."""
+    """Return the groups with a skew above `SKEW_NEAR` in an hour of the week, the most skewed groups first."""
     rows = (
         group_hours.where(is_in(week, "hour") & (F.col("skew_max") > SKEW_NEAR))
         .groupBy(*GROUP)
@@ -45,10 +45,10 @@ def skew_rows(group_hours: DataFrame, week: Week) -> tuple[SkewRow, ...]:
 
 
 def timeout_rows(episodes: DataFrame, members: DataFrame, week: Week) -> tuple[TimeoutRow, ...]:
-    """Return the groups that waited for a member for at least `TIMEOUT_NEAR` of the rebalance timeout, longest first.
+    """Return the groups that waited for a member at least `TIMEOUT_NEAR` of the rebalance timeout, longest first.
 
-    The coordinator uses the longest rebalance timeout of a group's members. A member that it removed is not in the
-    generation; the timeouts of the others are taken for its own.
+    The coordinator uses the longest rebalance timeout of a group's members. A member that the coordinator removed is
+    not in the generation, so its timeout is assumed to be that of the other members.
     """
     waits = episodes.where(is_in(week, "completed_at") & (F.col("slowest_lower_seconds") > 0))
     timeouts = members.groupBy("event_id").agg((F.max("rebalance_timeout_ms") / 1000).alias("timeout_seconds"))

@@ -18,16 +18,16 @@ _DAY_MS = 86_400_000
 
 
 def hour_sums(group_hours: DataFrame, week: Week) -> DataFrame:
-    """Return a row for each group with hours in one of the weeks: fields of `WeekTotals`, once for each week."""
+    """Return a row for each group with hours in one of the weeks: the fields of `WeekTotals` for each week."""
     names = ("stalled_partition_seconds", "partition_seconds", "rebalances")
     hours = of_two_weeks(group_hours, week, "hour")
     return hours.groupBy(*GROUP).agg(*_weeks_apart(*names))
 
 
 def deploy_sums(episodes: DataFrame, week: Week) -> DataFrame:
-    """Return a row for each group with deploys in one of the weeks, in which their rebalances completed.
+    """Return a row for each group with a deploy whose rebalances completed in one of the weeks.
 
-    ``costliest_deploy_at``: start of this week's deploy with the most stall, the first of several.
+    ``costliest_deploy_at``: start of this week's deploy with the most stall; of equal deploys, the first.
     """
     deploys = (
         of_two_weeks(episodes, week, "completed_at")
@@ -57,7 +57,7 @@ def deploy_sums(episodes: DataFrame, week: Week) -> DataFrame:
 
 
 def day_costs(group_hours: DataFrame, week: Week) -> tuple[float, ...]:
-    """Return the stalled partition-seconds of the fourteen days, those of the week before first."""
+    """Return the stalled partition-seconds of the fourteen days, beginning with the week before."""
     begin = span_of(week.before).begin
     number = F.floor((F.unix_millis("hour") - begin) / _DAY_MS).alias("day")
     rows = of_two_weeks(group_hours, week, "hour").groupBy(number).agg(total_cost()).collect()
@@ -66,7 +66,7 @@ def day_costs(group_hours: DataFrame, week: Week) -> tuple[float, ...]:
 
 
 def _weeks_apart(*names: str) -> Iterator[Column]:
-    """Yield each column's sums over the rows of this week, and over those of the week before (``..._before``)."""
+    """Yield each column's sum over the rows of this week, and its sum over the week before (``..._before``)."""
     for name in names:
         yield F.sum(F.when(F.col("this"), F.col(name))).alias(name)
         yield F.sum(F.when(~F.col("this"), F.col(name))).alias(f"{name}_before")
