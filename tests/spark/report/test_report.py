@@ -91,6 +91,7 @@ def test_pictures_show_the_worst_groups(filled):
     worst = reported.groups[0]
     assert (worst.recommended, worst.static_membership, worst.sentence) == ("range", True, "do it")
     assert worst.saved_partition_seconds == 5.0 * 10.0 / 40.0, "of the recorded stall"
+    assert (reported.taken.number, reported.taken.realised) == (1, 8.0)
 
 
 @pytest.mark.parametrize("most", [1, 50])
@@ -121,6 +122,7 @@ def test_the_page_is_rendered_from_the_rows(filled):
     text = page(collect(filled, MADE_AT, details=1))
     assert "made 2026-06-09 00:00" in text
     assert "do it" in text
+    assert "<dd>8.0 s</dd>" in text
     assert "Use range: taken on 9 Jun; saved partition-seconds per week: 8.0 (7.0 to 9.0)." in text
 
 

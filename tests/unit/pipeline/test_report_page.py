@@ -12,6 +12,7 @@ import re
 import pytest
 
 from rebalance_agent.model.episode import Trigger
+from rebalance_agent.pipeline.recommendations.advice_sums import AdviceSums
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import (
     DETAILS_MAX,
@@ -34,6 +35,7 @@ from rebalance_agent.pipeline.report.report_rows import (
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from support.pipeline.markup import Markup
 from support.pipeline.reports import report_of
+from support.pipeline.weeks import advised
 
 FLEET = FleetPlan(groups=6, days=2, seed=4)
 SINCE = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -119,6 +121,33 @@ def test_the_latest_changes_of_a_group_are_listed():
     text = page(dataclasses.replace(report, details=(detail,)))
     assert re.findall(r"<li>Stall doubled (\d) times", text) == list("23456789")
     assert 'class="changes"' not in page(synthetic())
+
+
+def test_what_became_of_recommendations_is_listed_except_those_that_are_open():
+    report = report_of(FLEET)
+    detail = dataclasses.replace(
+        report.details[0],
+        advice=(
+            advised(EVIL, "taken", predicted=90.0, realised=-4.0, taken_at=SINCE, missed=True),
+            advised("g", "open", "range", predicted=7.0),
+        ),
+    )
+    html = page(dataclasses.replace(report, details=(detail, *report.details[1:])))
+    Markup(html)
+    assert (
+        "<li>Use cooperative-sticky: taken on 1 Jun, saved less than predicted; saved partition-seconds per week: "
+        "-4.0 (-4.4 to -3.6); predicted: 90 (81 to 99).</li>"
+    ) in html.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Use range" not in html
+
+
+def test_measured_savings_are_a_key_figure():
+    report = report_of(FLEET)
+    assert "saved per week" not in page(report)
+    assert "saved per week" not in page(dataclasses.replace(report, taken=AdviceSums(number=2)))
+    html = page(dataclasses.replace(report, taken=AdviceSums(number=3, measured=2, realised=90.0)))
+    assert "<dt>saved per week</dt>" in html
+    assert "by 2 recommended changes that groups made" in html
 
 
 def test_the_page_requests_nothing_from_a_network():

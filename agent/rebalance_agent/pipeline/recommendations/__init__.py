@@ -6,7 +6,7 @@
 - ``weekly_stall``: computes the stall per week with a confidence interval.
 - ``advice_state``: derives the state and the saving of one advice.
 - ``advice_table``: computes the table ``advice`` with Spark; ``advice_rows``: computes one group's rows in its workers.
-- ``advice_words``: writes a row of this table as text.
+- ``advice_words``: writes a row of this table as text; ``advice_sums``: sums up the rows of each state.
 
 The statistics need no Spark.
 """

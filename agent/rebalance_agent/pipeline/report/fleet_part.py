@@ -51,6 +51,9 @@ def tiles(report: ReportData) -> str:
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
         ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
     ]
+    if report.taken is not None and report.taken.measured:
+        note = f"by {report.taken.measured:,} recommended changes that groups made"
+        shown.append(("saved per week", rounded_duration(max(0.0, report.taken.realised)), note))
     return key_figures(shown)
 
 

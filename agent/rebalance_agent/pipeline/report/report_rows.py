@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rebalance_agent.pipeline.recommendations.advice_sums import AdviceSums
 from rebalance_agent.pipeline.recommendations.advice_words import AdviceRow
 
 __all__ = [
@@ -224,7 +225,7 @@ class ReportData:
     """A whole report. The time from ``since`` to ``until`` is divided into periods of ``period_seconds``.
 
     ``groups``: the most expensive groups first. ``groups_in_all``, ``deploys_in_all``: total numbers; 0 if all are
-    listed.
+    listed. ``taken``: the sums of the recommended changes that groups made.
     """
 
     since: dt.datetime
@@ -238,6 +239,7 @@ class ReportData:
     details: tuple[ReportGroup, ...] = ()
     groups_in_all: int = 0
     deploys_in_all: int = 0
+    taken: AdviceSums | None = None
     made_at: dt.datetime | None = None
 
     @cached_property

@@ -8,9 +8,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
+from rebalance_agent.pipeline.recommendations.advice_sums import sums_by_state
 from rebalance_agent.pipeline.report.periods import periods
 from rebalance_agent.pipeline.report.queries.detail_rows import detail_rows
 from rebalance_agent.pipeline.report.queries.fleet_totals import cost_rows, deploy_rows, storm_rows, week_rows
+from rebalance_agent.pipeline.report.queries.followed_advice import followed_advice
 from rebalance_agent.pipeline.report.queries.group_totals import group_rows
 from rebalance_agent.pipeline.report.queries.report_columns import collected
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, ReportData
@@ -44,6 +47,7 @@ def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS
         details=detail_rows(tables, generations, [row.key for row in groups[:details]]),
         groups_in_all=groups_in_all,
         deploys_in_all=deploys_in_all,
+        taken=sums_by_state(followed_advice(tables.read("advice")))[AdviceState.TAKEN],
         made_at=made_at,
     )
 
