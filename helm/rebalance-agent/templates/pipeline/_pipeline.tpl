@@ -12,6 +12,16 @@
 {{- default (include "rebalance-agent.pipeline.name" .) .Values.pipeline.persistence.existingClaim -}}
 {{- end -}}
 
+{{/* Whether a .stage writes the weekly page; a run can write it beside the report. */}}
+{{- define "rebalance-agent.pipeline.weekly" -}}
+{{- if and (eq .name "report") (has "--weekly" (default list .args)) }}true{{ end -}}
+{{- end -}}
+
+{{/* A .stage's name, with a suffix for the weekly page. */}}
+{{- define "rebalance-agent.pipeline.stageName" -}}
+{{- .name }}{{ if include "rebalance-agent.pipeline.weekly" . }}-weekly{{ end -}}
+{{- end -}}
+
 {{/* Arguments of one .stage of the pipeline, for the container that runs it. */}}
 {{- define "rebalance-agent.pipeline.arguments" -}}
 {{- $pipeline := .context.Values.pipeline -}}
@@ -22,7 +32,7 @@
 - --config=/etc/rebalance-agent/settings.yaml
 {{- end }}
 {{- if eq .stage.name "report" }}
-- --out=/var/lib/rebalance-agent/report.html
+- --out=/var/lib/rebalance-agent/{{ include "rebalance-agent.pipeline.weekly" .stage | empty | ternary "report.html" "weekly" }}
 {{- end }}
 {{- if eq $pipeline.kind "CronJob" }}
 - {{ printf "--driver-memory=%s" $pipeline.driverMemory | quote }}
@@ -71,7 +81,7 @@
 {{/* The container of one .stage. */}}
 {{- define "rebalance-agent.pipeline.container" -}}
 {{- $pipeline := .context.Values.pipeline -}}
-name: {{ .stage.name }}
+name: {{ include "rebalance-agent.pipeline.stageName" .stage }}
 image: {{ include "rebalance-agent.pipeline.image" .context }}
 imagePullPolicy: {{ $pipeline.image.pullPolicy }}
 args:
