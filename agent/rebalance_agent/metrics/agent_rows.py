@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 OTHER = "other"
-"""Label value for everything that is not in a label's closed set of values."""
+"""Label value for everything that is not in a label's fixed set of values."""
 
 POLL_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
 """Upper bounds in seconds: ListGroups takes about a millisecond per broker, and a client's usual timeout is 30 s."""
@@ -65,7 +65,7 @@ def agent_row(
     values: Mapping[str, tuple[str, ...]] | None = None,
     buckets: tuple[float, ...] = (),
 ) -> Metric:
-    """Return a catalogue row named ``rebalance_agent_`` + ``name``; ``values``: label -> its closed set of values."""
+    """Return a catalogue row named ``rebalance_agent_`` + ``name``; ``values``: label -> its fixed set of values."""
     closed = values or {}
     return Metric(f"rebalance_agent_{name}", kind, role, text, tuple(closed), unit, closed, buckets)
 

@@ -209,7 +209,7 @@ def labelled(
     series: Callable[[GroupType], int],
     buckets: tuple[float, ...] = (),
 ) -> GroupMetric:
-    """Return a metric with more labels; ``labels``: their names, or a mapping from names to closed sets of values."""
+    """Return a metric with more labels; ``labels``: their names, or a mapping from names to fixed sets of values."""
     values = labels if isinstance(labels, dict) else {}
     return GroupMetric(
         name,
@@ -237,7 +237,7 @@ def running(
     at_rest: bool = False,
     series: int = 1,
 ) -> GroupMetric:
-    """Return a metric whose value changes with time; ``closed``: label -> the closed set of its values."""
+    """Return a metric whose value changes with time; ``closed``: label -> the fixed set of its values."""
     return GroupMetric(
         name,
         kind,

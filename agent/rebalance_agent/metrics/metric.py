@@ -33,7 +33,7 @@ class Metric:
     """One row of the catalogue. Rows are compared by identity, because each row exists once.
 
     ``name``: the name on /metrics, with ``_total`` or ``_info``. ``unit``: the unit of the values; may be empty.
-    ``values``: label -> its closed set of values, for labels that have one. ``buckets``: a histogram's upper bounds.
+    ``values``: label -> its fixed set of values, for labels that have one. ``buckets``: a histogram's upper bounds.
     """
 
     name: str

@@ -13,7 +13,7 @@ __all__ = ["TRIGGER_PRECEDENCE", "Basis", "Evidence", "FailureReason", "Phases",
 
 
 class Trigger(StrEnum):
-    """The cause of a rebalance. A closed set, on which metrics, alerts and tables rely."""
+    """The cause of a rebalance. A fixed set, on which metrics, alerts and tables rely."""
 
     GROUP_STARTED = "group_started"
     MEMBER_FAILED = "member_failed"

@@ -28,7 +28,7 @@ _Series = tuple[str, tuple[tuple[str, str], ...]]
 class Instruments:
     """The instruments of some rows, in their own registry. Thread-safe.
 
-    If all labels of a counter or histogram have closed sets of values, every series starts at 0. A gauge has no series
+    If all labels of a counter or histogram have fixed sets of values, every series starts at 0. A gauge has no series
     until it is first set: a value that was never measured is absent, not 0.
 
     With ``zero_first``, every other series of a counter or histogram is also 0 the first time that a reader (such as a

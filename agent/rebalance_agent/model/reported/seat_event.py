@@ -15,7 +15,7 @@ SEAT_PREFIX = "rebalance-agent-seat-"
 
 
 class Act(StrEnum):
-    """The act that was carried out, or would have been. A closed set, for a counter's label."""
+    """The act that was carried out, or would have been. A fixed set, for a counter's label."""
 
     HOLD = "hold"
     """A newcomer's JoinGroup was held for a predecessor."""
@@ -41,7 +41,7 @@ class Act(StrEnum):
 
 
 class ActOutcome(StrEnum):
-    """The outcome of an act. A closed set, for a counter's label."""
+    """The outcome of an act. A fixed set, for a counter's label."""
 
     DONE = "done"
     FAILED = "failed"

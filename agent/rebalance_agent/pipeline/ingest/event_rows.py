@@ -30,7 +30,7 @@ Smaller ones are kept whole because a later release may be able to read them.
 
 
 class Reason(NamedTuple):
-    """The reason why a record is not an event: a ``code`` from a closed set, and an explanation for people."""
+    """The reason why a record is not an event: a ``code`` from a fixed set, and an explanation for people."""
 
     code: str
     words: str
