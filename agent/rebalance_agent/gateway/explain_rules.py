@@ -59,11 +59,11 @@ def explain(
     admission_seconds: float = 0.0,
     similar: str = "",
 ) -> str:
-    """Return the text for ``group``: its rule, the rule's effect, and obstacles in the group's current state (``now``).
+    """Return the text for ``group``: its rule, the rule's effect, and what in the group's state (``now``) prevents it.
 
-    ``unknown``: why the group's state is not known. ``seats``: the rules for seats; ``past``: what the matching rule
-    would have saved in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`. ``similar``: for a group
-    that does not exist, the end of a sentence that names a similar group.
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats; ``past``: the past rebalances that
+    the matching rule for seats would have avoided (`past_text`). ``admission_seconds``: as in `SeatSettings`.
+    ``similar``: for a group that does not exist, the end of a sentence that names a similar group.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]

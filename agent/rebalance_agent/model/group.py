@@ -33,7 +33,7 @@ SEAT_LOCKS_PREFIX = "rebalance-agent.seats."
 
 
 class GroupType(StrEnum):
-    """The protocol of a group: classic (KIP-62), consumer (KIP-848), share (KIP-932) or streams (KIP-1071)."""
+    """The protocol of a group: classic, consumer (KIP-848), share (KIP-932) or streams (KIP-1071)."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"

@@ -12,12 +12,13 @@ __all__ = ["RolloutEvent"]
 
 @dataclass(frozen=True, slots=True)
 class RolloutEvent(GroupEvent):
-    """Several members of a group were replaced within a short time: the sum of those rebalances.
+    """The members of a group were replaced one after the other: the sum of those rebalances.
 
     `tracking.patterns.rollouts` detects it. Published when it is detected, and again with ``closed`` and a higher
-    revision when it has ended; numbers are those so far. It spans ``started_ms`` to ``timestamp_ms`` and
+    revision when it has ended; the numbers cover the time until then. It spans ``started_ms`` to ``timestamp_ms`` and
     ``first_generation`` to ``last_generation``: from the first to the last rebalance in which a member was replaced.
-    ``members``: members of the group before; ``members_replaced``: how many of them have left and have a successor.
+    ``members``: members of the group before the rollout; ``members_replaced``: the number of replacements. A member
+    that a second deploy replaces again counts again.
     ``stall_seconds``: the longest stall of one rebalance, None if none was measured. ``workload`` and images are
     those that sidecars reported: ``from_images`` of members that left, ``to_images`` of their successors.
     """

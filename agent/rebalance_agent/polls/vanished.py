@@ -45,10 +45,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A group that did not exist in ``times`` responses.
+    """A group that ``times`` counted answers reported as absent.
 
-    The last answer counts when all records before ``end`` (offset in ``partition``) have been read and the group is
-    still unlisted.
+    The next such answer is counted when all records before ``end`` (offset in ``partition``) have been read and the
+    group is still unlisted.
     """
 
     first_seen_ms: int

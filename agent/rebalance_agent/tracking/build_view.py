@@ -22,10 +22,10 @@ def build_view(
     state: GroupState,
     context: TrackerContext,
 ) -> GroupView:
-    """Build the part of the view that depends on the generation alone.
+    """Build the part of the view that follows from the generation, the group's state and the members' hosts.
 
-    ``members``: the generation's members. ``quality``: the quality of its assignment, or of the assignment of a
-    slightly earlier generation.
+    ``members``: the generation's members. ``quality``: the last measured quality, which may be that of an earlier
+    generation's assignment.
     """
     value = generation.value
     sizes = {topic: count for topic, count in generation.topics.items() if topic in members.topics}

@@ -33,10 +33,10 @@ DEFAULT_STRATEGIES = ("range", "roundrobin")
 
 
 class KafkaConsumer(KafkaPythonHooks):
-    """``kafka.KafkaConsumer`` with two additions.
+    """``kafka.KafkaConsumer`` with this package's strategies and with reporting.
 
     - ``partition_assignment_strategy`` takes names of this package's strategies, configured by ``assignor_config``.
-    - Its rebalances are reported to the sidecar. Reporting does not delay the consumer and raises nothing into it.
+    - The consumer's rebalances are reported to the sidecar. Reporting never delays the consumer or fails in it.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Tables of classic groups (KIP-62) and of committed offsets.
+"""Tables of classic groups and of committed offsets.
 
-Source: KIP-62 (``rebalance_timeout``), KIP-211 (``current_state_timestamp``, the end of ``expire_timestamp``), KIP-320
-(``leader_epoch``), KIP-345 (``group_instance_id``), KIP-915 (flexible values), KIP-848 (``topic_id``).
+Source: KIP-62 (``rebalance_timeout``), KIP-211 (``current_state_timestamp``, the removal of ``expire_timestamp``),
+KIP-320 (``leader_epoch``), KIP-345 (``group_instance_id``), KIP-915 (flexible values), KIP-848 (``topic_id``).
 """
 
 from __future__ import annotations

@@ -102,10 +102,10 @@ def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
 
 
 def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
-    """Return whether the replacements of a group of ``members`` are a rollout.
+    """Return whether these replacements in a group are a rollout.
 
-    ``replaced``: the replaced members, in the order of completion. Restarts among them must be an unbroken series, in
-    which no other member joined or departed.
+    ``members``: the number of members before. ``replaced``: the replaced members, in the order of completion. The
+    caller passes restarts only if no other member joined or departed between them.
     """
     majority = members // 2 + 1
     new_versions = sum(replacement.proof is Proof.NEW_VERSION for replacement in replaced)
