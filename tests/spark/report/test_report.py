@@ -122,7 +122,7 @@ def test_the_page_is_rendered_from_the_rows(filled):
     text = page(collect(filled, MADE_AT, details=1))
     assert "made 2026-06-09 00:00" in text
     assert "do it" in text
-    assert "<dd>8.0 s</dd>" in text
+    assert "<dd>8.0\N{NO-BREAK SPACE}s</dd>" in text
     assert "Use range: taken on 9 Jun; saved partition-seconds per week: 8.0 (7.0 to 9.0)." in text
 
 
