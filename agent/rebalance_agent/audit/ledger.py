@@ -23,7 +23,7 @@ FOLLOWUP_MS = 300_000
 """Longest wait (ms) for an announced follow-up before an observer publishes the episode."""
 
 PENDING_DIFFERENCES_MAX = 1_000
-"""Maximum number of differences kept per partition until it is known whether records are missing in the partition."""
+"""Maximum number of differences that are kept per partition before the audit knows whether records are missing."""
 
 
 @dataclass(frozen=True, slots=True)

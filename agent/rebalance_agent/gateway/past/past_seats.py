@@ -29,7 +29,7 @@ __all__ = ["PastSeats", "past_seats"]
 
 @dataclass(frozen=True, slots=True)
 class PastSeats:
-    """The numbers of recorded ``rebalances``, and of those that seats would have ``spared``.
+    """How many ``rebalances`` were recorded, and how many of them seats would have ``spared``.
 
     ``generations``: the number of spared generations (of group epochs if ``group_type`` is consumer, KIP-848).
     ``stalled_partition_seconds``: a lower bound on the stall of the spared rebalances; ``vacant_partition_seconds``: an

@@ -61,7 +61,7 @@ def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[ReachableServers]:
-    """Try ``servers``, `AT_ONCE` at a time; yield each result as soon as it is known."""
+    """Try to reach the servers, up to `AT_ONCE` at the same time, and yield each result when its attempt ends."""
     yield from _in_parallel(
         [partial(_reach, f"server {server}", server, properties, clock) for server in servers[:SERVERS_MAX]]
     )
@@ -135,7 +135,7 @@ def _security(properties: Mapping[str, str]) -> str:
 
 
 def _in_parallel(calls: Sequence[Callable[[], _R]]) -> Iterator[_R]:
-    """Yield each result as soon as it is known. The threads are daemons, so that Ctrl-C does not wait for them."""
+    """Yield the result of each call when it returns. Threads are daemons, so that Ctrl-C does not wait for them."""
     waiting = deque(calls)
     results: SimpleQueue[Future[_R]] = SimpleQueue()
 
