@@ -19,7 +19,7 @@ from rebalance_agent.pipeline.changes.change_tables import (
     slow_candidates,
 )
 from rebalance_agent.pipeline.increments.increment import update
-from rebalance_agent.pipeline.recommendations.advice_table import advice
+from rebalance_agent.pipeline.recommendations.advice_table import advice_states, with_withheld
 from rebalance_agent.pipeline.recommendations.recommendation_rows import recommendations
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -125,11 +125,11 @@ def follow_advice(tables: DeltaTables, on_step: OnStep) -> None:
     """Compute ``advice`` from its rows of the last run and from the other tables."""
     on_step("advice: what became of earlier recommendations")
     read = (tables.read(name) for name in ("advice", "recommendations", "generations", "members"))
-    rows = advice(*read).persist()
+    states = advice_states(*read).persist()
     try:
-        tables.overwrite("advice", rows)
+        tables.overwrite("advice", with_withheld(states))
     finally:
-        rows.unpersist()
+        states.unpersist()
 
 
 def fidelity_summary(tables: DeltaTables) -> Mapping[str, float | None]:

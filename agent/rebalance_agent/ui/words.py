@@ -25,6 +25,7 @@ __all__ = [
     "UNKNOWN",
     "WEEKDAYS",
     "ago",
+    "amount",
     "bounds_text",
     "count",
     "day",
@@ -139,6 +140,11 @@ def listed(names: Sequence[str], names_max: int = LISTED_MAX) -> str:
 def count(value: float | None) -> str:
     """Return a whole number with thousands separators, or `DASH`."""
     return DASH if value is None else f"{value:,.0f}"
+
+
+def amount(value: float) -> str:
+    """Return partition-seconds or hours: ``83,214``; with a decimal below ten: ``4.2``; or ``0``."""
+    return f"{value:,.1f}" if 0 < value < 10 else count(value)  # noqa: PLR2004 - two digits
 
 
 def share(part: float, whole: float) -> float:

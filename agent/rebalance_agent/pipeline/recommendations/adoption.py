@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_agent.pipeline.recommendations.given_advice import Advice, AdviceKind
+from rebalance_agent.pipeline.recommendations.weekly_stall import WEEK_DAYS
 
 __all__ = ["WINDOW_DAYS", "Adoption", "Closing", "Stalls", "adoption", "days_after", "days_before", "stalls_of_days"]
 
@@ -17,7 +18,6 @@ Only whole weeks are compared, because weekends differ from workdays.
 """
 
 _DAY = dt.timedelta(days=1)
-_WEEK_DAYS = 7
 
 Stalls = Sequence[float]
 """The stalled partition-seconds of successive days (UTC)."""
@@ -89,7 +89,7 @@ def days_before(at: dt.datetime, closings: Sequence[Closing]) -> Sequence[dt.dat
     changed = [closing.at.date() for closing in earlier if closing.differs(last)]
     first = max([earlier[0].at.date(), at.date() - (WINDOW_DAYS + 1) * _DAY, *changed]) + _DAY
     days = _days(first, at.date())
-    return days[len(days) % _WEEK_DAYS :]
+    return days[len(days) % WEEK_DAYS :]
 
 
 def days_after(taken: Adoption, closings: Sequence[Closing], as_of: dt.datetime) -> Sequence[dt.date]:
@@ -106,7 +106,7 @@ def days_after(taken: Adoption, closings: Sequence[Closing], as_of: dt.datetime)
     changed = [closing.at.date() for closing in closings if closing.at.date() > day and closing.differs(settled)]
     first = day + _DAY
     days = _days(first, min([as_of.date(), first + WINDOW_DAYS * _DAY, *changed]))
-    return days[: len(days) - len(days) % _WEEK_DAYS]
+    return days[: len(days) - len(days) % WEEK_DAYS]
 
 
 def stalls_of_days(days: Sequence[dt.date], closings: Iterable[Closing]) -> Stalls | None:

@@ -13,9 +13,10 @@ __all__ = ["AdviceSums", "sums_by_state"]
 
 @dataclass(frozen=True, slots=True)
 class AdviceSums:
-    """Changes of one state. ``predicted``, ``realised``: partition-seconds per week, of those for which it is known.
+    """The sums of all changes of one state. ``predicted``, ``realised``: savings in partition-seconds per week.
 
-    ``measured``: the number of changes with a realised saving; ``predicted_of_measured``: what was predicted for these.
+    An unknown saving counts as 0. ``measured``: the number of changes with a realised saving;
+    ``predicted_of_measured``: what was predicted for these.
     """
 
     number: int = 0

@@ -19,10 +19,10 @@ from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.advice_schemas import ADVICE
 
-__all__ = ["MISSED_MIN", "advice"]
+__all__ = ["MISSED_MIN", "advice_states", "with_withheld"]
 
 MISSED_MIN = 3
-"""Number of groups in which an advice missed its prediction, from which on the same advice is withheld from others."""
+"""Minimum number of groups in which an advice must miss its prediction before it is withheld from other groups."""
 
 _IN_MS = StructType(
     [
@@ -37,8 +37,13 @@ _SAME_ADVICE = ("kind", "strategy")
 _WITHHELD_FROM = (AdviceState.OPEN.value, AdviceState.IGNORED.value)
 
 
-def advice(earlier: DataFrame, recommendations: DataFrame, generations: DataFrame, members: DataFrame) -> DataFrame:
-    """Return the rows of table ``advice`` from those of the last run (``earlier``) and from the other tables."""
+def advice_states(
+    earlier: DataFrame, recommendations: DataFrame, generations: DataFrame, members: DataFrame
+) -> DataFrame:
+    """Return what became of each group's advice, from the rows of the last run (``earlier``) and the other tables.
+
+    `with_withheld` evaluates the result more than once, so persist it.
+    """
     newest = generations.agg(F.max(F.unix_millis("completed_at"))).first()
     if newest is None or newest[0] is None:
         return earlier
@@ -53,7 +58,7 @@ def advice(earlier: DataFrame, recommendations: DataFrame, generations: DataFram
     groups = given.select(*GROUP).distinct()
     history = _history(generations.join(groups, [*GROUP], "left_semi"), members)
     found = given.groupBy(*GROUP).cogroup(history.groupBy(*GROUP)).applyInPandas(rows, _IN_MS)
-    return _withheld(found.withColumns({name: F.timestamp_millis(name) for name in _TIMES}))
+    return found.withColumns({name: F.timestamp_millis(name) for name in _TIMES})
 
 
 def _in_ms(rows: DataFrame) -> DataFrame:
@@ -97,8 +102,12 @@ def _history(generations: DataFrame, members: DataFrame) -> DataFrame:
     )
 
 
-def _withheld(rows: DataFrame) -> DataFrame:
-    """Withhold advice that missed in `MISSED_MIN` groups or more, and in at least half of those that took it."""
+def with_withheld(rows: DataFrame) -> DataFrame:
+    """Return the rows of table ``advice`` for rows of `advice_states`, with the advice that is now withheld.
+
+    Advice is withheld if it missed its prediction in `MISSED_MIN` groups or more, and these are at least half of the
+    groups with a measured saving.
+    """
     judged = rows.where("missed IS NOT NULL").groupBy(*_SAME_ADVICE)
     counted = judged.agg(F.count("*").alias("judged"), F.count_if("missed").alias("misses"))
     wrong = counted.where((F.col("misses") >= MISSED_MIN) & (2 * F.col("misses") >= F.col("judged")))
@@ -108,6 +117,6 @@ def _withheld(rows: DataFrame) -> DataFrame:
     reason = F.format_string("it saved less than predicted in %d of the %d groups that took it", "misses", "judged")
     columns = {
         "state": F.when(withheld, AdviceState.WITHHELD.value).otherwise(F.col("state")),
-        "reason": F.when(withheld, reason),
+        "reason": F.when(withheld, reason).otherwise(F.col("reason")),
     }
     return rows.join(F.broadcast(renamed), same, "left").withColumns(columns).select(*ADVICE.schema.names)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
 from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
-from rebalance_agent.ui.words import DASH, count, day
+from rebalance_agent.ui.words import DASH, amount, day
 
 __all__ = ["AdviceRow", "advice_sentence", "change_words", "interval_words", "signed", "state_words"]
-
-_SMALL = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +71,8 @@ def interval_words(value: float | None, low: float | None, high: float | None) -
 
 
 def signed(value: float) -> str:
-    """Return partition-seconds, with a decimal below ten and a minus sign below 0: ``1,200``, ``4.2``, ``-35``."""
-    size = abs(value)
-    return f"{'-' if value < 0 else ''}{f'{size:,.1f}' if 0 < size < _SMALL else count(size)}"
+    """Return partition-seconds, with a minus sign below 0: ``1,200``, ``4.2``, ``-35``."""
+    return f"{'-' if value < 0 else ''}{amount(abs(value))}"
 
 
 def advice_sentence(row: AdviceRow) -> str:

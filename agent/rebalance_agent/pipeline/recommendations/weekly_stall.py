@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["CONFIDENCE", "STALLED_DAYS_MIN", "WeeklyStall", "saving", "weekly_stall"]
+__all__ = ["CONFIDENCE", "STALLED_DAYS_MIN", "WEEK_DAYS", "WeeklyStall", "saving", "weekly_stall"]
 
 CONFIDENCE = 0.95
 """The probability that an interval contains the true value."""
@@ -21,7 +21,9 @@ CONFIDENCE = 0.95
 STALLED_DAYS_MIN = 5
 """Fewest days with stall from which a week is estimated: with fewer, the intervals are too narrow."""
 
-_WEEK_DAYS = 7
+WEEK_DAYS = 7
+"""Days of a week."""
+
 _Z = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
@@ -73,7 +75,7 @@ def _estimate(days: Sequence[float], spare: float) -> WeeklyStall:
     total, variance = sum(days), len(days) * statistics.variance(days)
     low = _gamma_quantile(-_Z, total, variance) if total > 0 else 0.0
     high = _gamma_quantile(_Z, total + spare, variance + spare**2)
-    return WeeklyStall(total, min(low, total), max(high, total)).times(_WEEK_DAYS / len(days))
+    return WeeklyStall(total, min(low, total), max(high, total)).times(WEEK_DAYS / len(days))
 
 
 def _gamma_quantile(z: float, mean: float, variance: float) -> float:

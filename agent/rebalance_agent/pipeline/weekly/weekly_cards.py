@@ -11,7 +11,6 @@ from rebalance_agent.pipeline.report.charts import NARROW, Stack, stacks
 from rebalance_agent.pipeline.weekly.weekly_rows import SKEW_NEAR, TIMEOUT_NEAR, GroupWeeks
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 from rebalance_agent.pipeline.weekly.weekly_words import (
-    amount,
     availability_text,
     budget_text,
     change_percent,
@@ -21,7 +20,7 @@ from rebalance_agent.pipeline.weekly.weekly_words import (
     idle_text,
 )
 from rebalance_agent.ui.svg.pieces import figure, legend, table_parts
-from rebalance_agent.ui.words import WEEKDAYS, day, escaped, percent, rounded_duration, shortened
+from rebalance_agent.ui.words import WEEKDAYS, amount, day, escaped, percent, rounded_duration, shortened
 
 __all__ = ["advice", "days", "deploys_by_team", "idle_members", "movers", "near_limits", "new_flappers", "worst_groups"]
 

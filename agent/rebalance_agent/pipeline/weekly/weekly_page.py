@@ -9,7 +9,6 @@ from rebalance_agent.pipeline.weekly import weekly_cards as cards
 from rebalance_agent.pipeline.weekly.weekly_rows import WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 from rebalance_agent.pipeline.weekly.weekly_words import (
-    amount,
     availability_text,
     budget_text,
     change_percent,
@@ -18,7 +17,7 @@ from rebalance_agent.pipeline.weekly.weekly_words import (
 )
 from rebalance_agent.ui.svg.assets import asset
 from rebalance_agent.ui.svg.pieces import key_figures
-from rebalance_agent.ui.words import escaped, minute, percent, shortened
+from rebalance_agent.ui.words import amount, escaped, minute, percent, shortened
 
 __all__ = ["page"]
 

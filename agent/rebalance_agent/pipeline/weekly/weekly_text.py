@@ -9,7 +9,6 @@ from rebalance_agent.pipeline.report.all_groups import group_name
 from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 from rebalance_agent.pipeline.weekly.weekly_words import (
-    amount,
     availability_text,
     both_weeks,
     budget_text,
@@ -17,7 +16,7 @@ from rebalance_agent.pipeline.weekly.weekly_words import (
     change_text,
     idle_text,
 )
-from rebalance_agent.ui.words import duration, percent, plural, printable, shortened
+from rebalance_agent.ui.words import amount, duration, percent, plural, printable, shortened
 
 __all__ = ["text"]
 

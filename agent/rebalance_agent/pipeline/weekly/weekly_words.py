@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekChange, WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
-from rebalance_agent.ui.words import DASH, WEEKDAYS, count, percent, share
+from rebalance_agent.ui.words import DASH, WEEKDAYS, amount, percent, share
 
 __all__ = [
-    "amount",
     "availability_text",
     "both_weeks",
     "budget_text",
@@ -20,13 +19,6 @@ __all__ = [
     "idle_text",
     "last_week",
 ]
-
-_SMALL = 10
-
-
-def amount(value: float) -> str:
-    """Return partition-seconds or hours, such as ``83,214``; below ten with one decimal, such as ``4.2``; or ``0``."""
-    return f"{value:,.1f}" if 0 < value < _SMALL else count(value)
 
 
 def change_text(change: float) -> str:
