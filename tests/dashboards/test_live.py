@@ -28,7 +28,6 @@ SILENT = {
     "rebalance-fleet: Rebalance time by phase C": "no group of type consumer, share or streams",
     "rebalance-fleet: Rebalance time by phase D": "no group of type consumer, share or streams",
     "rebalance-service: Rebalances in and outside deploys A": "the deploy is too short to be recognised",
-    "rebalance-group: Stall of each rebalance C": "no pipeline has computed a baseline",
     "rebalance-group: Stall of each rebalance D": "no group is stalled for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: Phases of the last rebalance D": "no group of type consumer, share or streams",
@@ -278,6 +277,13 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     assert "no group is watched" not in json.dumps(frame), "an empty cell shows -"
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Group")
     assert link.startswith("/d/rebalance-group?var-consumergroup=${__data.fields.Group:percentencode}&")
+
+
+def test_the_fleet_board_shows_what_recommended_changes_save(shown):
+    (frame,) = shown["rebalance-fleet"]["Recommended changes"]
+    names = ("Group", "Saved", "Predicted", "Could be saved")
+    rows = zip(*([value["text"] for value in column(frame, name)] for name in names), strict=True)
+    assert list(rows) == [("clicks-range", "-", "-", "1.4 mins"), ("orders-weighted", "21.0 mins", "17.2 mins", "-")]
 
 
 def test_the_fleet_board_names_the_member_that_was_killed(live):

@@ -1,4 +1,4 @@
-"""The normal stalls of a group at each hour of the week, as one JSON object per group.
+"""A group's normal stalls at each hour of the week, and what recommended changes save, as one JSON object per group.
 
 The object is the value of a record in the compacted topic ``rebalance-baselines``; the record's key contains the
 cluster id and the group. The pipeline writes this format, and the observer reads it.
@@ -7,7 +7,8 @@ cluster id and the group. The pipeline writes this format, and the observer read
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import ClassVar
@@ -20,6 +21,7 @@ __all__ = [
     "BASELINE_SCHEMA_VERSION",
     "EPOCH_HOUR_OF_WEEK",
     "HOURS_OF_WEEK",
+    "AdviceSavings",
     "BaselineScope",
     "GroupBaseline",
     "HourBaseline",
@@ -40,6 +42,7 @@ BASELINE_BYTES_MAX = 256 * 1024
 """Bytes of one baseline: 168 hours of five numbers take 25 kB; Kafka's longest names, escaped, take the rest."""
 
 _HOUR_MS = 3_600_000
+_SAVING_MAX = 1e15  # partition-seconds per week: a billion partitions that are stalled all the time
 
 
 def hour_of_week(epoch_ms: int) -> int:
@@ -68,8 +71,34 @@ class HourBaseline:
 
 
 @dataclass(frozen=True, slots=True)
+class AdviceSavings:
+    """How much stall recommended changes save, in partition-seconds per week.
+
+    ``taken``: the number of changes that were made and kept; ``measured``: the number of these with a measured saving.
+    ``realised``: the sum of the measured savings, below 0 if the stalls increased; ``predicted``: the prediction for
+    the same changes. ``open``: the number of changes that were not made; ``open_predicted``: what they would save.
+    """
+
+    taken: int = 0
+    measured: int = 0
+    realised: float = 0.0
+    predicted: float = 0.0
+    open: int = 0
+    open_predicted: float = 0.0
+
+    @classmethod
+    def total(cls, savings: Iterable[AdviceSavings]) -> AdviceSavings:
+        """Return the sum of several groups' savings."""
+        columns = zip(*map(astuple, savings), strict=True)
+        return cls(*map(sum, columns))
+
+
+@dataclass(frozen=True, slots=True)
 class GroupBaseline:
-    """The baselines of one group as of ``computed_ms``: hours with enough samples, in ascending order."""
+    """The baselines of one group as of ``computed_ms``: hours with enough samples, in ascending order.
+
+    ``savings``: None if no change is recommended to the group.
+    """
 
     KIND: ClassVar[str] = "baseline"
 
@@ -77,6 +106,7 @@ class GroupBaseline:
     group: str
     computed_ms: int
     hours: tuple[HourBaseline, ...]
+    savings: AdviceSavings | None = None
 
 
 def baseline_from_json(value: bytes) -> GroupBaseline:
@@ -94,6 +124,7 @@ def baseline_from_json(value: bytes) -> GroupBaseline:
         raise InvalidInputError("schema_version", f"must be {BASELINE_SCHEMA_VERSION}")
     baseline = value_from_json(GroupBaseline, data)
     _check_hours(baseline.hours)
+    _check_savings(baseline.savings)
     return baseline
 
 
@@ -106,3 +137,12 @@ def _check_hours(hours: tuple[HourBaseline, ...]) -> None:
         percentiles = [seconds for seconds in rising if seconds is not None]
         if hour.samples < 1 or any(lower > higher for lower, higher in pairwise(percentiles)):
             raise InvalidInputError(f"hours[{index}]", "must have a sample, and percentiles from 0 up that do not fall")
+
+
+def _check_savings(savings: AdviceSavings | None) -> None:
+    if savings is None:
+        return
+    if not (0 <= savings.measured <= savings.taken and savings.open >= 0):
+        raise InvalidInputError("savings", "must have numbers of changes from 0 up, with measured at most taken")
+    if any(abs(seconds) > _SAVING_MAX for seconds in (savings.realised, savings.predicted, savings.open_predicted)):
+        raise InvalidInputError("savings", f"must have at most {_SAVING_MAX:.0e} partition-seconds")

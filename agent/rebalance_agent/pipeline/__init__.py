@@ -8,6 +8,7 @@
   conflict.
 - ``changes``: finds changes in groups, and slow members, with statistics that need no Spark, and builds their tables.
 - ``recommendations``: derives recommendations, and finds out whether groups followed them and what that saved.
+- ``publishing``: writes baselines and savings to the Kafka topic that observers read.
 - ``spark``: provides the Spark session, its Java and its jars.
 - ``report``: reads the tables and renders one HTML file. ``weekly``: compares two weeks.
 - ``stages``: runs the stages after ingest, in order.

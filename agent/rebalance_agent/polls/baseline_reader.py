@@ -1,4 +1,4 @@
-"""Reads the topic ``rebalance-baselines``, with each group's normal stalls, which the pipeline computes."""
+"""Reads the topic ``rebalance-baselines``: each group's normal stalls and savings, which the pipeline computes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.cluster.worker import DENIED_RETRY_S, failure_reason
 from rebalance_agent.errors import AccessDeniedError, InvalidInputError
-from rebalance_agent.model.baseline import HOURS_OF_WEEK, GroupBaseline, baseline_from_json, hour_of_week
+from rebalance_agent.model.baseline import (
+    HOURS_OF_WEEK,
+    AdviceSavings,
+    GroupBaseline,
+    baseline_from_json,
+    hour_of_week,
+)
 
 __all__ = [
     "BASELINES_EVERY_S",
@@ -62,14 +68,18 @@ class Baseline(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """A group's hours with three numbers each (NaN for None), because objects would take six times the memory."""
+    """A group's hours with three numbers each (NaN for None), because objects would take six times the memory.
+
+    ``seconds`` is empty for a group without baselines.
+    """
 
     computed_ms: int
     seconds: array[float]
+    savings: AdviceSavings | None
 
 
 class Baselines:
-    """The newest baseline of each group. Safe to use from several threads.
+    """The newest baseline and savings of each group. Safe to use from several threads.
 
     ``version`` increases with every change, so that a renderer can detect that its text is outdated.
     """
@@ -82,7 +92,7 @@ class Baselines:
 
     def put(self, baseline: GroupBaseline) -> bool:
         """Replace the group's baseline; return False if `BASELINES_MAX` other baselines are already kept."""
-        seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
+        seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS if baseline.hours else 0)
         for hour in baseline.hours:
             percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
             for index, value in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
@@ -90,7 +100,7 @@ class Baselines:
         with self._lock:
             if baseline.group not in self._groups and len(self._groups) >= BASELINES_MAX:
                 return False
-            self._groups[baseline.group] = _Packed(baseline.computed_ms, seconds)
+            self._groups[baseline.group] = _Packed(baseline.computed_ms, seconds, baseline.savings)
             self.version += 1
         return True
 
@@ -109,13 +119,22 @@ class Baselines:
 
     def at(self, group: str, now_ms: int) -> Baseline | None:
         """Return the baseline of ``group`` at the hour of ``now_ms`` (epoch ms); None if it is unknown or too old."""
-        with self._lock:
-            packed = self._groups.get(group)
-        if packed is None or now_ms - packed.computed_ms > BASELINE_AGE_MAX_MS:
+        packed = self._current(group, now_ms)
+        if packed is None or not packed.seconds:
             return None
         first = hour_of_week(now_ms) * _NUMBERS
         p50, p95, p99 = (None if math.isnan(value) else value for value in packed.seconds[first : first + _NUMBERS])
         return None if p50 is None else Baseline(p50, p95, p99)
+
+    def savings(self, group: str, now_ms: int) -> AdviceSavings | None:
+        """Return what recommended changes save in ``group``; None if none is recommended, or if that is too old."""
+        packed = self._current(group, now_ms)
+        return packed.savings if packed else None
+
+    def _current(self, group: str, now_ms: int) -> _Packed | None:
+        with self._lock:
+            packed = self._groups.get(group)
+        return packed if packed and now_ms - packed.computed_ms <= BASELINE_AGE_MAX_MS else None
 
 
 class BaselinesReader:

@@ -7,7 +7,7 @@ import json
 
 from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, baseline_from_json
+from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBaseline, HourBaseline, baseline_from_json
 from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.offsets_topic.snapshots.codec import (
     VERSION,
@@ -21,6 +21,7 @@ from rebalance_agent.offsets_topic.snapshots.codec import (
     record_value,
 )
 from rebalance_agent.polls.baseline_reader import Baselines
+from rebalance_agent.ui.page.savings_note import savings_note
 from support.kafka.captured import CAPTURED_TOPIC
 from support.observer.views import NOW
 
@@ -49,6 +50,7 @@ def take_baseline(data):
         baselines = Baselines()
         assert baselines.put(baseline)
         baselines.at(baseline.group, NOW)
+        savings_note(AdviceSavings.total([baseline.savings] * 20_000 if baseline.savings else []))
 
 
 def snapshots():
@@ -64,7 +66,9 @@ def snapshots():
 
 def baselines():
     hours = tuple(HourBaseline(hour, BaselineScope.WEEK, 9, 0.5, 1.0, None) for hour in range(0, 168, 40))
-    return [json.dumps(value_to_json(GroupBaseline("c", "orders", NOW, hours)) | {"schema_version": 1}).encode()]
+    savings = AdviceSavings(2, 1, -3.5, 10.0, 1, 1e3)
+    kept = GroupBaseline("c", "orders", NOW, hours, savings)
+    return [json.dumps(value_to_json(kept) | {"schema_version": 1}).encode()]
 
 
 TARGETS = (

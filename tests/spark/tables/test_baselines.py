@@ -7,8 +7,7 @@ import random
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.baseline import BASELINE_BYTES_MAX, baseline_from_json
-from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baseline_messages, baselines
+from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.generations import generations
 from support.pipeline import aggregates
 from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
@@ -113,21 +112,3 @@ def test_many_random_histories_agree_with_plain_python(many):
     }
     assert found == expected
     assert {hour[0] for hours in found.values() for hour in hours.values()} == {"hour_of_week", "hour_of_day", "week"}
-
-
-def test_the_messages_are_readable_for_an_observer(many):
-    _, frame = many
-    rows = {(row["group"], row["hour_of_week"]): row for row in frame.collect()}
-    reported = {}
-    for message in baseline_messages(frame).collect():
-        value = message["value"].encode()
-        assert len(value) < BASELINE_BYTES_MAX / 4
-        baseline = baseline_from_json(value)
-        assert message["key"] == f"{baseline.cluster_id}:{baseline.group}" == f"c:{baseline.group}"
-        assert baseline.computed_ms == NOW_MS
-        reported |= {(baseline.group, hour.hour_of_week): hour for hour in baseline.hours}
-    assert reported.keys() == rows.keys()
-    for key, hour in reported.items():
-        assert (hour.scope.value, hour.samples) == (rows[key]["scope"], rows[key]["samples"])
-        seconds = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
-        assert seconds == tuple(rows[key][name] for name in NAMES[2:])

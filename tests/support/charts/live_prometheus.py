@@ -25,6 +25,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 from support.charts.live_rules import written
+from support.charts.published_baselines import publish_baselines_of_demo
 from support.http.servers import LOOPBACK, Server
 from support.runner import tools
 
@@ -40,6 +41,7 @@ LAG = {"REBALANCE_AGENT_LAG_GROUPS": ".*", "REBALANCE_AGENT_LAG_INTERVAL_SECONDS
 """Settings of the demo's observer: with the lag of all groups, so that the panels of lag have data."""
 
 JOBS = {"observer": "rebalance-observer", "sidecar": "rebalance-sidecar", "gateway": "rebalance-gateway"}
+KAFKA = re.compile(r"Kafka is ready after [\d.]+ s at ([\d.:]+)$")
 ADDRESS = re.compile(r"^([a-z][\w-]*): page http://[\d.:]+/, metrics http://([\d.]+:\d+)/metrics$")
 ELAPSED = re.compile(r"^ *(\d+\.\d) s  (.*)$")
 
@@ -219,6 +221,8 @@ def _play(run: Live, folder: Path) -> None:
 
 def _note(run: Live, line: str, now: float) -> None:
     run.lines.append(line)
+    if kafka := KAFKA.search(line):
+        publish_baselines_of_demo(kafka[1], round(now * 1_000))
     if address := ADDRESS.match(line):
         name = address[1]
         run.began = run.began or now

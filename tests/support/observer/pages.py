@@ -21,7 +21,7 @@ from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.assignment_quality import AssignmentQuality
-from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, hour_of_week
+from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBaseline, HourBaseline, hour_of_week
 from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
@@ -70,10 +70,10 @@ def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def observer_baselines(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """A group with a long history."""
-    baselines = Baselines()
+    """A group with a long history, which made one of two recommended changes."""
+    baselines, savings = Baselines(), AdviceSavings(1, 1, 1_200.0, 900.0, 1, 340.0)
     normal = HourBaseline(hour_of_week(NOW), BaselineScope.HOUR_OF_WEEK, 120, 0.25, 1.5, 4.0)
-    baselines.put(GroupBaseline("cluster", "orders", NOW, (normal,)))
+    baselines.put(GroupBaseline("cluster", "orders", NOW, (normal,), savings))
     return BaselinesPage(baselines, lambda: [full_view()], FakeClock(NOW)).text(dialect)
 
 

@@ -3,7 +3,7 @@ import threading
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
+from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBaseline, HourBaseline
 from rebalance_agent.polls.baseline_reader import Baselines
 from support.observer.scrapes import families
 from support.observer.views import full_view
@@ -61,6 +61,28 @@ def test_the_page_follows_created_and_deleted_groups_and_new_baselines():
     assert setup.samples() == {("b", "p50"): 3.0}
     setup.known.drop("b")
     assert setup.page.text() == b""
+
+
+def test_savings_are_reported_if_they_are_measured_or_predicted():
+    setup = BaselinesSetup("made", "measured", "open", "none")
+    savings = {
+        "made": AdviceSavings(taken=1),
+        "measured": AdviceSavings(taken=2, measured=1, realised=-4.0, predicted=10.0),
+        "open": AdviceSavings(open=2, open_predicted=30.5),
+        "not ours": AdviceSavings(open=2, open_predicted=30.5),
+    }
+    for group, each in savings.items():
+        setup.known.put(GroupBaseline("c", group, MONDAY, (), each))
+    shown = {
+        (sample.name.removeprefix("kafka_rebalance_advice_weekly_"), *sample.labels.values()): sample.value
+        for family in families(setup.page.text()).values()
+        for sample in family.samples
+    }
+    assert shown == {
+        ("saved_partition_seconds", "measured", "measured"): -4.0,
+        ("saved_partition_seconds", "measured", "predicted"): 10.0,
+        ("open_partition_seconds", "open"): 30.5,
+    }
 
 
 def test_without_any_baseline_the_page_is_empty():

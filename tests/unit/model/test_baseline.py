@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.baseline import (
     BASELINE_BYTES_MAX,
+    AdviceSavings,
     BaselineScope,
     GroupBaseline,
     HourBaseline,
@@ -37,6 +38,15 @@ def test_a_baseline_is_read_with_known_percentiles():
     assert read(hours=[], later_field=1) == GroupBaseline("c", "g", 1_000, ())
 
 
+def test_savings_are_read_and_summed():
+    reported = {"taken": 2, "measured": 1, "realised": -4, "predicted": 9.5, "open": 3, "open_predicted": 70.0}
+    savings = read(savings=reported).savings
+    assert savings == AdviceSavings(2, 1, -4.0, 9.5, 3, 70.0)
+    assert read(savings=None).savings is None
+    assert AdviceSavings.total([savings, AdviceSavings(1, 1, 10.0, 0.5)]) == AdviceSavings(3, 2, 6.0, 10.0, 3, 70.0)
+    assert AdviceSavings.total([]) == AdviceSavings()
+
+
 @given(st.integers(0, 4_000_000_000_000))
 def test_the_hour_of_the_week_is_the_calendars(epoch_ms):
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=epoch_ms)
@@ -61,6 +71,11 @@ def test_the_hour_of_the_week_is_the_calendars(epoch_ms):
         ({"hours": [{**HOUR, "stall_p99_seconds": 0.4}]}, "hours[0]"),
         ({"hours": [{**HOUR, "stall_p50_seconds": float("nan")}]}, "hours[0].stall_p50_seconds"),
         ({"hours": [{**HOUR, "scope": "month"}]}, "hours[0].scope"),
+        ({"savings": {"taken": 1, "measured": 2}}, "savings"),
+        ({"savings": {"open": -1}}, "savings"),
+        ({"savings": {"realised": -1e16}}, "savings"),
+        ({"savings": {"open_predicted": 1e16}}, "savings"),
+        ({"savings": {"predicted": float("inf")}}, "savings.predicted"),
     ],
 )
 def test_wrong_fields_of_a_baseline_are_named(changes, field):

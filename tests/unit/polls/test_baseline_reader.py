@@ -3,7 +3,7 @@ import json
 import pytest
 
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
+from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBaseline, HourBaseline
 from rebalance_agent.polls import baseline_reader as module
 from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, Baseline, Baselines, BaselinesReader
 from support.observer.fakes import FakeRecord, fake_context
@@ -50,6 +50,18 @@ def test_a_baseline_computed_weeks_ago_is_not_reported():
     assert known.at("g", latest) is not None
     known.put(baseline(computed_ms=MONDAY - 1))
     assert known.at("g", latest) is None
+
+
+def test_savings_need_no_baseline_and_expire_like_one():
+    known, latest = Baselines(), MONDAY + BASELINE_AGE_MAX_MS
+    reader = BaselinesReader(fake_context(), "topic", "c", known)
+    reader.take(message("a", savings={"open": 1, "open_predicted": 7.0}, hours=[]))
+    assert known.at("a", MONDAY) is None
+    assert known.savings("a", latest) == AdviceSavings(open=1, open_predicted=7.0)
+    assert known.savings("a", latest + 1) is None
+    assert known.savings("other", MONDAY) is None
+    reader.take(message("a"))
+    assert known.savings("a", MONDAY) is None
 
 
 def test_the_number_of_groups_is_bounded_and_known_ones_are_updated(monkeypatch, caplog):

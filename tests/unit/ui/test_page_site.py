@@ -12,6 +12,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
+from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.tracking.lag.catch_up import CatchUp
@@ -26,12 +27,12 @@ from support.tracker.histories import clustered, generation, on_hosts
 TOKEN = "t" * 16
 
 
-def site(views=(), events=(), readiness=None, lags=NO_LAGS):
+def site(views=(), events=(), readiness=None, lags=NO_LAGS, savings=None):
     history, clock = EpisodeHistory(), FakeClock(NOW)
     for event in events:
         history.on_event(event)
     api = GroupsApi(lambda: tuple(views), history, clock, lambda: lags)
-    return Site(readiness or Readiness(), groups=GroupPages(api, history, clock))
+    return Site(readiness or Readiness(), groups=GroupPages(api, history, clock, savings=(savings or {}).get))
 
 
 def get(pages, address="", bearer=None, **headers):
@@ -58,6 +59,31 @@ def test_a_group_shows_how_long_its_moved_partitions_catch_up():
     said = "3 of 6 moved partitions are catching up, the slowest for 45.0 s or more."
     assert said in get(site([full_view("g")], lags=lags), "group?name=g")[2]
     assert "catching up" not in get(site([full_view("g")]), "group?name=g")[2]
+
+
+def test_list_and_group_show_what_recommended_changes_save():
+    savings = {
+        "a": AdviceSavings(taken=2, measured=2, realised=1_200.0, predicted=900.4),
+        "b": AdviceSavings(taken=1, measured=1, realised=-2_000.0, predicted=100.0, open=1, open_predicted=4.25),
+        "new": AdviceSavings(taken=1),
+        "open": AdviceSavings(open=3),
+        "another": AdviceSavings(taken=9, measured=9, realised=9e9),
+    }
+    pages = site([full_view(name) for name in ("a", "b", "new", "open", "plain")], savings=savings)
+    expected = {
+        "?": "3 recommended changes were made, which added 800 partition-seconds of stall per week (predicted saving: "
+        "1,000). 4 recommended changes were not made, which would save 4.2 partition-seconds of stall per week.",
+        "group?name=a": "2 recommended changes were made, which saves 1,200 partition-seconds of stall per week "
+        "(predicted saving: 900).",
+        "group?name=b": "1 recommended change was made, which added 2,000 partition-seconds of stall per week "
+        "(predicted saving: 100). 1 recommended change was not made, which would save 4.2 partition-seconds of stall "
+        "per week.",
+        "group?name=new": "1 recommended change was made; what this saves is measured after a week.",
+    }
+    for address, note in expected.items():
+        assert f'<p class="note advice">{note}</p>' in get(pages, address)[2]
+    for address in ("group?name=open", "group?name=plain"):
+        assert "recommended change" not in get(pages, address)[2]
 
 
 def test_the_page_of_a_group_shows_its_history():

@@ -17,8 +17,9 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
 )
 from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.pipeline.publishing.baseline_messages import baseline_messages
+from rebalance_agent.pipeline.publishing.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.stages import aggregate, judge
-from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import broken
 from rebalance_agent.ui.words import printable
@@ -34,8 +35,8 @@ A run computes the tables `generations`, `members` and `group_hours` only for th
 events that were added, changed or deleted since the last run. It computes all days with --full, in the first run, in
 the first run of a release, and after a pause of six days.
 
-With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers read a group's
-normal values for an hour of the week.
+With --publish each group's normal values for the hours of a week, and the savings of recommended changes as of the last
+run of `whatif`, are written to the compacted topic rebalance-baselines, which observers read.
 """
 
 EXAMPLES = f"""\
@@ -61,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
     )
     parser.add_argument("--full", action="store_true", help="compute all days again, not only those that changed")
-    parser.add_argument("--publish", action="store_true", help="write the baselines to Kafka")
+    parser.add_argument("--publish", action="store_true", help="write baselines and savings to Kafka")
     parser.add_argument("--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="default: %(default)s")
     add_kafka_flags(parser)
     parser.set_defaults(run=run)
@@ -83,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
             clusters = {
                 row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
             }
-            publish_baselines(tables.read("baselines"), properties, options.publish_to, clusters)
+            messages = baseline_messages(tables.read("baselines"), tables.read("advice"), now_ms)
+            publish_baselines(messages, properties, options.publish_to, clusters)
         summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
     print(summary_text(summary, options.output))
     return 1 if failed else 0

@@ -4,7 +4,6 @@
   ``delta_tables``: reads and writes the tables.
 - ``generations``, ``members``, ``group_hours``, ``baselines``, ``whatif_tables`` (also ``fidelity``): compute one table
   each, as a pure function whose last step selects exactly the schema's columns.
-- ``baselines_topic``: publishes the baselines to Kafka.
 - ``whole_generations``: checks a generation with all its members; ``generation_spans``: computes how long each
   generation lasted.
 - ``expectations``, ``cross_checks``: check the tables in every run.

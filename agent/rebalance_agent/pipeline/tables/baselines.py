@@ -15,17 +15,15 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.baseline import (
-    BASELINE_SCHEMA_VERSION,
     EPOCH_HOUR_OF_WEEK,
     HOURS_OF_WEEK,
     BaselineScope,
-    GroupBaseline,
 )
 from rebalance_agent.pipeline.percentiles import in_order, percentile
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.schemas import BASELINES
 
-__all__ = ["BaselineSettings", "baseline_messages", "baselines"]
+__all__ = ["BaselineSettings", "baselines"]
 
 _DAY_HOURS = 24
 
@@ -85,28 +83,6 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
         .where("narrowest IS NOT NULL")
         .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.values.*", now.alias("computed_at"))
         .select(*BASELINES.schema.names)
-    )
-
-
-def baseline_messages(baselines: DataFrame) -> DataFrame:
-    """Return ``key`` and ``value`` of one Kafka record for each group of table ``baselines``; see `model.baseline`."""
-    hour = F.struct(
-        "hour_of_week",
-        "scope",
-        "samples",
-        *(F.col(f"stall_p{percent}").alias(f"stall_p{percent}_seconds") for percent in (50, 95, 99)),
-    )
-    body = F.struct(
-        F.lit(GroupBaseline.KIND).alias("kind"),
-        F.lit(BASELINE_SCHEMA_VERSION).alias("schema_version"),
-        *GROUP,
-        F.unix_millis("computed_at").alias("computed_ms"),
-        "hours",
-    )
-    return (
-        baselines.groupBy(*GROUP)
-        .agg(F.sort_array(F.collect_list(hour)).alias("hours"), F.max("computed_at").alias("computed_at"))
-        .select(F.concat_ws(":", *GROUP).alias("key"), F.to_json(body).alias("value"))
     )
 
 

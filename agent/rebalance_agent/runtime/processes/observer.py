@@ -24,6 +24,7 @@ from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
+from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, BaselinesReader
@@ -102,7 +103,7 @@ class Observer:
         pages = (self._page.pieces, self._lags.text, normal.text, self._phases.text, self._metrics.text)
         self._push = configured_push(pages, self._metrics, self._clock)
         hosts = HostNames.parse(settings.host_names)
-        site = Site(readiness, groups=GroupPages(api, self._history, self._clock, hosts))
+        site = Site(readiness, groups=GroupPages(api, self._history, self._clock, hosts, self._savings))
         self._server = web_server(settings, pages, readiness, site, self._metrics, self._clock, api)
         self._sinks = SinkSet(settings, self._metrics, self._clock)
         self._posted = PendingEvents(Workload(), lambda number: self._metrics.events_dropped("agent", number))
@@ -207,6 +208,9 @@ class Observer:
     def _report(self, event: Event, cluster_id: str) -> None:
         if self._watch and not self._watch.report(event, cluster_id):
             self._metrics.events_dropped("agent")
+
+    def _savings(self, group: str) -> AdviceSavings | None:
+        return self._baselines.savings(group, self._clock.now_ms())
 
     def _left_s(self) -> float:
         """Return the remaining seconds of the time that stopping may take."""

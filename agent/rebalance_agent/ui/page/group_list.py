@@ -15,9 +15,11 @@ from rebalance_agent.api.routes import MATCH_MAX, OFFSET_MAX, SORT_KEYS
 from rebalance_agent.api.shapes import GroupSummary, LastRebalance, values_of
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.metrics.short_names import short_name
+from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
+from rebalance_agent.ui.page.savings_note import savings_note
 from rebalance_agent.ui.page.trouble import Level, RecentRebalances, Trouble, trouble
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import escaped, plural, printable, shortened, stall_text
@@ -67,12 +69,16 @@ _USUAL = ListQuery()
 
 
 class FleetSummary(NamedTuple):
-    """``groups`` of ``total``; ``past``: group -> recent rebalances, for groups that rebalanced in the last hour."""
+    """``groups`` of ``total``; ``past``: group -> recent rebalances, for groups that rebalanced in the last hour.
+
+    ``savings``: what recommended changes save in ``groups``.
+    """
 
     groups: Sequence[GroupSummary]
     total: int
     past: Mapping[str, RecentRebalances]
     now_ms: int
+    savings: AdviceSavings | None = None
 
 
 class _Row(NamedTuple):
@@ -116,7 +122,8 @@ def listing(fleet: FleetSummary, query: ListQuery) -> tuple[str, str]:
     selected = _ordered(list(filter(_chooser(query), rows)), query.sort)
     page = selected[query.offset : query.offset + PAGE_ROWS]
     return title, (
-        f'<h1>Consumer groups</h1>{_numbers(fleet, rows, critical)}<section aria-label="Groups">'
+        f"<h1>Consumer groups</h1>{_numbers(fleet, rows, critical)}{savings_note(fleet.savings)}"
+        f'<section aria-label="Groups">'
         f"{_form(query)}{_count_line(query, selected, rows)}"
         f"{_table(page, query) if page else ''}{_pages(query, len(selected))}</section>"
     )

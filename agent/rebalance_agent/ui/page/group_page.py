@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rebalance_agent.api.shapes import GroupDetail, HostSpreadSummary
+from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, since, unknown
+from rebalance_agent.ui.page.savings_note import savings_note
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import Level, lasting
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
@@ -56,11 +58,16 @@ _REBALANCE_HEADINGS = (
 
 
 def group_content(
-    close_up: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
+    close_up: GroupCloseUp,
+    columns: Sequence[TimelineColumn],
+    unread: int,
+    explanation: Explanation,
+    savings: AdviceSavings | None = None,
 ) -> str:
     """Return the page's HTML.
 
     ``columns``: the timeline's columns; ``unread``: number of older rebalances that the timeline still lacks.
+    ``savings``: what recommended changes save in the group.
     """
     summary = close_up.detail.summary
     return (
@@ -68,7 +75,8 @@ def group_content(
         f"{_kind(close_up.detail)}{_facts(close_up.detail)}"
         f"{notes([_now(close_up.detail), *_unknowns(close_up)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
-        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}</section>'
+        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}'
+        f"{savings_note(savings)}</section>"
         f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(close_up)}</section>'
         f'<section aria-labelledby="moves">{_moves(close_up)}</section>'
         f'<section aria-labelledby="members">{_members(close_up)}</section>'

@@ -19,6 +19,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.messages import Answer
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
+from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.ui.page.group_list import FleetSummary, listing, parsed_query
 from rebalance_agent.ui.page.group_page import group_content
 from rebalance_agent.ui.page.page_advice import PageAdvice
@@ -55,20 +56,32 @@ _ICON = (
 )
 
 
+_Key = tuple[GroupDetail, RebalanceList, int, AdviceSavings | None]
+
+
 class GroupPages:
     """The pages of an observer: the list of groups, and one page per group. Thread-safe."""
 
     def __init__(
-        self, groups: GroupSource, history: EpisodeHistory, clock: Clock, hosts: HostNames | None = None
+        self,
+        groups: GroupSource,
+        history: EpisodeHistory,
+        clock: Clock,
+        hosts: HostNames | None = None,
+        savings: Callable[[str], AdviceSavings | None] = lambda _group: None,
     ) -> None:
-        """``history``: the rebalances of ``groups``; ``hosts``: what counts as a member's host."""
+        """``history``: the rebalances of ``groups``; ``hosts``: what counts as a member's host.
+
+        ``savings`` returns what recommended changes save in a group.
+        """
         self._groups = groups
         self._history = history
         self._clock = clock
+        self._savings = savings
         self._columns = TimelineColumns(groups, clock)
         self._advice = PageAdvice(groups, hosts)
         self._lock = threading.Lock()
-        self._cached: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[_Key, str]] = OrderedDict()
 
     def listing(self, parameters: Mapping[str, str]) -> tuple[str, str]:
         """Return the title and HTML of the list of groups. ``parameters``: the parameters of the address.
@@ -81,7 +94,8 @@ class GroupPages:
         now_ms = self._clock.now_ms()
         remembered = {group: self._history.rebalances(group) for group in self._history.recent(now_ms - HOUR_MS)}
         recent = {group: recent_rebalances(kept.rebalances, now_ms) for group, kept in remembered.items() if kept}
-        return listing(FleetSummary(answer.groups, answer.total, recent, now_ms), query)
+        savings = AdviceSavings.total(filter(None, (self._savings(group.group) for group in answer.groups)))
+        return listing(FleetSummary(answer.groups, answer.total, recent, now_ms, savings), query)
 
     def group(self, group: str) -> str:
         """Return the HTML of one group's page.
@@ -90,7 +104,8 @@ class GroupPages:
             NotKnownError: there is no such group.
         """
         detail, remembered = self._groups.group(group), self._groups.rebalances(group)
-        key = replace(detail, now_ms=0), remembered, detail.now_ms // CACHED_MS_MAX
+        savings = self._savings(group)
+        key = replace(detail, now_ms=0), remembered, detail.now_ms // CACHED_MS_MAX, savings
         with self._lock:
             cached = self._cached.get(group)
         if cached and cached[0] == key:
@@ -102,7 +117,7 @@ class GroupPages:
         close_up = GroupCloseUp(detail, remembered.rebalances, last, before)
         advice = "" if unread else self._advice.of(remembered)
         explanation = explanation_of(details, remembered.rollouts, EXPLAINED_REBALANCES, advice)
-        content = group_content(close_up, columns, unread, explanation)
+        content = group_content(close_up, columns, unread, explanation, savings)
         with self._lock:
             self._cached.pop(group, None)
             if not unread:

@@ -1,4 +1,4 @@
-"""Publishes the baselines to the compacted topic from which observers read baselines."""
+"""Publishes baselines and the savings of recommended changes to the compacted topic that observers read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
-from rebalance_agent.pipeline.tables.baselines import baseline_messages
 
 __all__ = ["BASELINES_TOPIC", "publish_baselines"]
 
@@ -24,21 +23,21 @@ _PARTITIONS = 1
 
 
 def publish_baselines(
-    baselines: DataFrame, properties: Mapping[str, str], topic: str = BASELINES_TOPIC, clusters: Collection[str] = ()
+    messages: DataFrame, properties: Mapping[str, str], topic: str = BASELINES_TOPIC, clusters: Collection[str] = ()
 ) -> None:
-    """Write one record for each group of table ``baselines``; create the topic if it is missing.
+    """Write the records ``messages`` (see `baseline_messages`); create the topic if it is missing.
 
-    ``properties``: librdkafka's client properties. ``clusters``: ids of the clusters for which ``baselines`` is
-    complete. A group of these clusters that has a record in the topic but no row in ``baselines`` gets a tombstone.
+    ``properties``: librdkafka's client properties. ``clusters``: ids of the clusters whose groups ``messages`` has
+    completely. A group of these clusters that has a record in the topic but not in ``messages`` gets a tombstone.
 
     Raises:
         PipelineError: the topic cannot be created, written or (with ``clusters``) read.
     """
     try:
         Cluster(properties).create_topic(topic, _PARTITIONS, {"cleanup.policy": "compact"})
-        records = baseline_messages(baselines)
+        records = messages
         if clusters:
-            published = _published_keys(baselines.sparkSession, properties, topic).where(
+            published = _published_keys(messages.sparkSession, properties, topic).where(
                 F.col("cluster_id").isin(*clusters)
             )
             deleted = published.join(records, "key", "left_anti").select(

@@ -12,9 +12,11 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.model.baseline import baseline_from_json
 from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.publishing.baseline_messages import baseline_messages
+from rebalance_agent.pipeline.publishing.baselines_topic import publish_baselines
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
-from rebalance_agent.pipeline.tables.baselines_topic import publish_baselines
 from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.schemas import TABLES
 from support.observer.observing import create_topic, eventually, everything, members, observing
 from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, member
 
@@ -43,12 +45,18 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
     create_topic(kafka.bootstrap_servers, group, 1)
     producer = Producer(servers)
     measured = computed(spark, cluster_id, group, now_ms, (0.5, 2.5, 1.5)).cache()
+    taken = {"advice_id": "1", "cluster_id": cluster_id, "group": group, "kind": "strategy", "state": "taken"}
+    row = {**taken, "predicted": 5.0, "realised": 7.5}
+    schema = TABLES["advice"].schema
+    advice = spark.createDataFrame([tuple(row.get(name) for name in schema.names)], schema).cache()
 
     def publish(name, p50=None, clusters=()):
-        """Publish the measured baselines as those of a group, with another median if it is given."""
+        """Publish the baselines and savings as those of a group, with another median if it is given."""
         median = F.col("stall_p50") if p50 is None else F.lit(p50)
         frame = measured.withColumns({"group": F.lit(name), "stall_p50": median})
-        publish_baselines(frame, servers, topic, clusters)
+        publish_baselines(
+            baseline_messages(frame, advice.withColumn("group", F.lit(name)), now_ms), servers, topic, clusters
+        )
 
     def put(key, value):
         producer.produce(topic, key=key, value=value)
@@ -68,6 +76,8 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         publish(group)
         eventually(lambda: shown() == 1.5)
         assert shown("p99") is None
+        saved = "kafka_rebalance_advice_weekly_saved_partition_seconds"
+        assert watched.metric(saved, consumergroup=group, saving="measured") == 7.5
         publish("nobody-here")
         [record, _] = everything(kafka.bootstrap_servers, topic)
         assert record.key().decode() == f"{cluster_id}:{group}"
@@ -87,9 +97,11 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         assert deleted == [record.key()]
         assert watched.ready()
     measured.unpersist()
+    advice.unpersist()
 
 
 def test_what_cannot_be_published_is_reported_in_a_line(spark):
     frame = computed(spark, "c", "g", MONDAY_MS, (1.0, 1.0, 1.0))
+    messages = baseline_messages(frame, spark.createDataFrame([], TABLES["advice"].schema), MONDAY_MS)
     with pytest.raises(PipelineError, match="baselines are not published: creating topic"):
-        publish_baselines(frame, {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
+        publish_baselines(messages, {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
