@@ -1,7 +1,10 @@
+import importlib
+import pkgutil
 import re
 
+from rebalance_agent import metrics
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
-from rebalance_agent.metrics.metric import ExporterRole, MetricType
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 
 PREFIXES = {
     ExporterRole.OBSERVER: "kafka_rebalance_",
@@ -11,6 +14,14 @@ PREFIXES = {
 }
 CLIENTS = "kafka_rebalance_member_client_"
 """Metrics that a gateway exports about the clients behind it."""
+
+
+def test_every_defined_metric_is_in_the_catalogue():
+    modules = [
+        importlib.import_module(each.name) for each in pkgutil.iter_modules(metrics.__path__, metrics.__name__ + ".")
+    ]
+    defined = {value.name for module in modules for value in vars(module).values() if isinstance(value, Metric)}
+    assert defined == set(BY_NAME)
 
 
 def test_every_name_exists_once():
