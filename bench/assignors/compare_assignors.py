@@ -46,7 +46,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """CPU seconds of a call (None if it reached its limit or failed), the text for the table, and peak memory in MiB."""
+    """CPU seconds of a call (None if it failed or reached its limit), text for the table, and peak memory in MiB."""
 
     seconds: float | None
     text: str

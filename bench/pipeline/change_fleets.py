@@ -25,7 +25,7 @@ _RECOVERED = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A change of ``signal`` by the factor ``size`` from ``hour`` until ``recovered``, if set (hours since the epoch)."""
+    """A change of ``signal`` by the factor ``size`` from ``hour`` until ``recovered``, if set (epoch hours)."""
 
     signal: Signal
     size: float
