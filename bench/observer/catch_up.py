@@ -39,7 +39,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of records; the number of groups is constant."""
+    """Return the figures that grow with the number of records; the number of groups is constant."""
     ((bare, plain, observed),) = measured(round(RECORDS * scale), GROUPS, rounds=1)
     return {
         "bare read, CPU s": bare.cpu_s,

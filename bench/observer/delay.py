@@ -36,7 +36,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of other groups."""
+    """Return the figures that grow with the number of other groups."""
     groups = max(1, round(GROUPS * scale))
     with compacted(groups) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(lambda: len(watching.generations()) >= groups and watching.ready(), PATIENCE_S, 0.5)

@@ -42,7 +42,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of groups."""
+    """Return the figures that grow with the number of groups."""
     groups = round(GROUPS * scale)
     with compacted(groups) as kafka:
         first, again = (started(kafka.bootstrap_servers, groups) for _ in range(2))

@@ -62,7 +62,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the rate; the number of groups is constant."""
+    """Return the figures that grow with the rate; the number of groups is constant."""
     found = followed(scale)
     return {
         "bare read, % of a core": found.bare * 100,

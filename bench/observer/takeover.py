@@ -45,7 +45,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of groups."""
+    """Return the figures that grow with the number of groups."""
     groups = max(GROUPS_LEAST, round(GROUPS * scale))
     with compacted(groups) as kafka:
         found = {end: taken_over(kafka.bootstrap_servers, groups, end) for end in ENDS}
