@@ -1,1 +1,1 @@
-"""Measures speed and memory beside a peer or a bare loop in the same run; see ``python -m bench --help``."""
+"""Measures speed and memory, compared with a peer or a bare loop in the same run; see ``python -m bench --help``."""

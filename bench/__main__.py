@@ -31,7 +31,7 @@ MEASUREMENTS = {
         "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
     ),
 }
-"""The module and the subject of each measurement, by name."""
+"""Name -> the module and the subject of the measurement."""
 APART = {
     "harmless": (
         "clients.harmless",
@@ -84,7 +84,7 @@ APART = {
     "small-files": ("pipeline.small_files", "a day of micro-batches: how many files they leave"),
 }
 ASSIGNORS = "assignors"
-"""Measurements with their own flags."""
+"""The measurement with its own flags."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Processes that attack while something else is measured."""
+"""Runs hostile processes during a measurement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def attackers(module: str, target: str, kinds: Sequence[str], seed: int) -> Iter
     """Run ``python -m MODULE TARGET KIND SEED`` for each of ``kinds``, and kill the processes at the end.
 
     Raises:
-        SystemExit: an attack ended before the block.
+        SystemExit: an attack ended before the block did.
     """
     command = [sys.executable, "-m", module, target]
     running = [subprocess.Popen([*command, kind, str(seed)]) for kind in kinds]

@@ -13,7 +13,7 @@ from typing import Any
 
 
 def in_process(module: str, *arguments: str) -> dict[str, Any]:
-    """Run ``python -m module arguments`` alone; return the JSON of its last line, its CPU and peak memory."""
+    """Run ``python -m module arguments``; return its CPU seconds, its duration, and the JSON of its last line."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
@@ -27,12 +27,12 @@ def in_process(module: str, *arguments: str) -> dict[str, Any]:
 
 
 def usage() -> dict[str, float]:
-    """CPU seconds of this process so far and its peak memory in MiB; a child process prints it."""
+    """Return the CPU seconds of this process so far and its peak memory in MiB; a child process prints them."""
     return {"cpu_s": process_time(), "rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
 def cpu_each(call: Callable[[], object], rounds: int = 7, calls: int = 200) -> float:
-    """Return the median CPU microseconds of one ``call`` over ``rounds`` of ``calls``."""
+    """Return the CPU microseconds of one ``call``: the median over ``rounds``, each with ``calls`` calls."""
     times = []
     for _ in range(rounds):
         start = process_time()
@@ -43,7 +43,7 @@ def cpu_each(call: Callable[[], object], rounds: int = 7, calls: int = 200) -> f
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value below which the given share (0 to 1) of ``values`` lies."""
+    """Return the value below which this ``share`` (0 to 1) of ``values`` lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -58,5 +58,5 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def say(text: str) -> None:
-    """Print the progress to standard error."""
+    """Print a line about the progress to standard error."""
     print(f"  {text}", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""Synthetic offsets topics for measurements, with records in the format of a coordinator.
+"""Makes synthetic offsets topics for measurements, with records in the format of a coordinator.
 
-A broker lets ``client.id=__admin_client`` produce into ``__consumer_offsets``; every other client is refused.
+A broker accepts records for ``__consumer_offsets`` only from clients with ``client.id=__admin_client``.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from rebalance_agent.testing import EmbeddedKafka
 
 TOPIC = "__consumer_offsets"
 OFFSETS_PARTITIONS = 50
-"""Kafka's default."""
+"""Kafka's default number of partitions of the offsets topic."""
 
 GROUPS = 2_000
 MEMBERS = 20
 PARTITIONS = 20
-"""Partitions of the topic that every group reads."""
+"""Number of partitions of the topic that every group reads."""
 
 RECORDS_PER_GENERATION = 30
-"""One record in this number is a generation of a group, the rest are commits: 25 generations in each of 2,000 groups
-among 1.5 M records."""
+"""One record in this many is a generation of a group, the others are commits. With 1.5 M records, each of 2,000 groups
+has 25 generations."""
 
 SESSION_TIMEOUT_MS = 30 * 60_000
-"""Session timeout in ms: for so long a restarted broker keeps these members, which do not exist."""
+"""Session timeout in ms. The members do not exist; a restarted broker keeps them until this timeout ends."""
 
 
 def _text(value: str) -> bytes:
@@ -48,14 +48,14 @@ def _bytes(value: bytes) -> bytes:
 
 
 def commit(group: str, topic: str, partition: int, offset: int, now_ms: int) -> tuple[bytes, bytes]:
-    """An OffsetCommit, key version 1 and value version 3."""
+    """Return key (version 1) and value (version 3) of a committed offset."""
     key = struct.pack(">h", 1) + _text(group) + _text(topic) + struct.pack(">i", partition)
     return key, struct.pack(">hqi", 3, offset, -1) + _text("") + struct.pack(">q", now_ms)
 
 
 @lru_cache(100_000)
 def _member(index: int, number: int, members: int) -> bytes:
-    """The bytes after the id in a member's entry."""
+    """Return the bytes that follow the member id in a member's entry."""
     owned = {"orders": tuple(range(index, PARTITIONS, members))}
     subscription = ConsumerSubscription(3, ("orders",), None, owned, number - 1, None)
     host = struct.pack(">h", -1) + _text(f"client-{index}") + _text("/10.0.0.1")
@@ -64,7 +64,7 @@ def _member(index: int, number: int, members: int) -> bytes:
 
 
 def generation(group: str, number: int, now_ms: int, members: int = MEMBERS) -> tuple[bytes, bytes]:
-    """A GroupMetadata record, key version 2 and value version 3, of a Stable group."""
+    """Return key (version 2) and value (version 3) of the GroupMetadata record of a stable group."""
     body = b"".join(_text(f"{group}-member-{index}") + _member(index, number, members) for index in range(members))
     head = struct.pack(">h", 3) + _text("consumer") + struct.pack(">i", number) + _text("range")
     head += _text(f"{group}-member-0") + struct.pack(">qi", now_ms, members)
@@ -72,12 +72,12 @@ def generation(group: str, number: int, now_ms: int, members: int = MEMBERS) -> 
 
 
 def group_key(group: str) -> bytes:
-    """The key of a classic group's record, version 2."""
+    """Return the key (version 2) of a classic group's record."""
     return GROUP_METADATA.key.encode(2, {"group": group})
 
 
 def group_value(number: int, members: Iterable[tuple[str, bytes, bytes]], now_ms: int = 1_700_000_000_000) -> bytes:
-    """A classic group's record, value version 3, of any members: (member id, subscription, assignment)."""
+    """Return the value (version 3) of a classic group's record; a member is its id, subscription and assignment."""
     fields = [
         {
             "member_id": member_id,
@@ -103,12 +103,15 @@ def group_value(number: int, members: Iterable[tuple[str, bytes, bytes]], now_ms
 
 
 def name_of(group: int) -> str:
-    """The id of a group."""
+    """Return the id of group number ``group``."""
     return f"group-{group:05}"
 
 
 def records(total: int, groups: int, now_ms: int, seed: int = 1) -> Iterator[tuple[bytes, bytes]]:
-    """``total`` records, `RECORDS_PER_GENERATION` per generation: generations in turn, commits of random groups."""
+    """Yield ``total`` records; one in `RECORDS_PER_GENERATION` is a generation, the others are commits.
+
+    The generations are those of all groups in turn, the commits are those of random groups.
+    """
     rng = random.Random(seed)
     for index in range(total):
         turn, rest = divmod(index, RECORDS_PER_GENERATION)
@@ -120,7 +123,7 @@ def records(total: int, groups: int, now_ms: int, seed: int = 1) -> Iterator[tup
 
 
 def partition_of(group_key: bytes, partitions: int) -> int:
-    """The offsets partition of a group, from a record's key."""
+    """Return the partition of the offsets topic that has the group of a record's key."""
     length = struct.unpack_from(">h", group_key, 2)[0]
     return _placed(group_key[4 : 4 + length], partitions)
 
@@ -132,7 +135,7 @@ def _placed(group: bytes, partitions: int) -> int:
 
 @contextlib.contextmanager
 def offsets_broker() -> Iterator[tuple[EmbeddedKafka, int]]:
-    """A broker with an offsets topic of Kafka's default partition count, and the topic that the groups read."""
+    """Run a broker with the topic that the groups read; yield it and the partition count of its offsets topic."""
     with EmbeddedKafka(properties={"offsets.topic.num.partitions": str(OFFSETS_PARTITIONS)}) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
         admin.create_topics([NewTopic("orders", PARTITIONS, 1)])["orders"].result()
@@ -140,7 +143,7 @@ def offsets_broker() -> Iterator[tuple[EmbeddedKafka, int]]:
 
 
 def writer(bootstrap: str, linger_ms: int = 50) -> Producer:
-    """A producer that can write to the offsets topic."""
+    """Return a producer that can write to the offsets topic."""
     return Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -153,7 +156,7 @@ def writer(bootstrap: str, linger_ms: int = 50) -> Producer:
 
 
 def enqueue(producer: Producer, topic: str, **record: Any) -> None:
-    """Produce a record when the producer's queue has space."""
+    """Produce a record as soon as the producer's queue has space."""
     while True:
         try:
             producer.produce(topic, **record)
@@ -164,7 +167,7 @@ def enqueue(producer: Producer, topic: str, **record: Any) -> None:
 
 
 def fill(bootstrap: str, made: Iterable[tuple[bytes, bytes]], partitions: int) -> None:
-    """Produce ``made`` to the offsets topic, in order per group."""
+    """Produce the records ``made`` to the offsets topic; the records of a group keep their order."""
     producer = writer(bootstrap)
     for key, value in made:
         enqueue(producer, TOPIC, key=key, value=value, partition=partition_of(key, partitions))

@@ -1,4 +1,4 @@
-"""CPU and memory of this process and all its descendants, such as Spark's Java and its Python workers."""
+"""Measures CPU and memory of this process and all its descendants, such as Spark's Java and its Python workers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 import psutil
 
 EVERY_S = 0.5
-"""Seconds between two samples of memory; a peak between them is missed."""
+"""Minimum seconds between two samples of memory. A peak between them is missed."""
 
 SHARE_MAX = 1 / 20
-"""Share of a core that sampling may take: it reads all page tables, of gigabytes, and blocks the process during it."""
+"""Maximum share of a core for sampling. A sample reads the page tables of gigabytes, and blocks the sampled process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def took(work: Callable[[], int]) -> Took:
 
 
 def cpu_s(root: psutil.Process | None = None) -> float:
-    """CPU seconds of a process and its descendants, also of ended ones, as of their last sample.
+    """Return the CPU seconds of a process and all its descendants; an ended one counts with its last sample.
 
     The system's own sum for ended children lacks Spark's workers, because their parent does not wait for them.
     """
@@ -44,7 +44,7 @@ def cpu_s(root: psutil.Process | None = None) -> float:
     used = _used.setdefault(root, {})
     for process, times in _values_of(root, psutil.Process.cpu_times):
         used[process] = times.user + times.system
-    return sum(list(used.values()))  # another thread may be looking, too
+    return sum(list(used.values()))  # another thread may add to it meanwhile
 
 
 _used: dict[psutil.Process, dict[psutil.Process, float]] = {}
@@ -52,11 +52,10 @@ _used: dict[psutil.Process, dict[psutil.Process, float]] = {}
 
 @dataclass(slots=True)
 class Seen:
-    """The peak MiB of each kind of process, and the CPU seconds of all so far.
+    """The peak MiB of each kind of process, and the CPU seconds of all processes so far.
 
-    Shared pages are divided among processes on Linux, and not counted elsewhere.
-
-    Kinds: ``java``, its ``workers``, and the ``python`` above it.
+    The kinds are ``java``, ``workers`` (all other descendants), and ``python``, the sampled process itself. On Linux,
+    shared pages are divided among the processes that share them; on other systems, they are not counted.
     """
 
     memory: Counter[str] = field(default_factory=Counter)

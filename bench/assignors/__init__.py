@@ -1,1 +1,1 @@
-"""Compares our assignors with the assignors of other clients."""
+"""Measures our assignors, compared with the assignors of other clients."""

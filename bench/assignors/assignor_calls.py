@@ -3,11 +3,11 @@
 ``python -m bench.assignors.assignor_calls CLIENT STRATEGY FILE``
 
 Prints "ready" when everything is loaded, then a line with the CPU nanoseconds of each call (after "~" for warm-up
-calls), and at the end "=" and the peak memory in MiB. Only the calling thread counts, without the collector and the
-compiler of Java, and without Go's collector.
+calls), and at the end "=" and the peak memory in MiB. Only the calling thread counts, without Java's collector and
+compiler.
 
-Only the assignor's call is timed: its input is the members' decoded subscriptions, its output is the assignor's own
-result. Each call gets freshly decoded subscriptions, as each rebalance does.
+Only the assignor's call is timed. Its input is the members' decoded subscriptions, and its output is the assignor's own
+result. The subscriptions are decoded again for each call, as for each rebalance.
 """
 
 # ruff: noqa: PLC0415 - a process imports only the client that it measures
@@ -29,7 +29,7 @@ from typing import Any
 from bench.measure import usage
 
 Calls = Iterator[Callable[[], object]]
-"""An endless iterator of calls to time, each with its input prepared."""
+"""An endless iterator of calls to time; the input of each call is prepared."""
 
 JAVA_NAMES = {"sticky": "StickyAssignor", "range": "RangeAssignor", "roundrobin": "RoundRobinAssignor"}
 JAVA_FLAGS = ("-Xmx2g", "-Xlog:disable", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
@@ -60,8 +60,11 @@ class Cluster:
 
 
 def ours(strategy_name: str, case: CaseFile, *, owned: bool = True) -> Calls:
-    """Calls of our strategy. ``owned``: subscriptions contain the owned partitions, otherwise only user data as
-    Kafka's."""
+    """Yield calls of our strategy.
+
+    With ``owned``, subscriptions contain the owned partitions; otherwise only the user data contains them, as in
+    subscriptions of Kafka's own assignor.
+    """
     from rebalance_agent.assignors import strategy
     from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
     from rebalance_agent.groupprotocol.user_data import decode_sticky

@@ -1,7 +1,8 @@
-"""The groups for measurements of assignors, and their file format for all clients.
+"""Defines the groups for measurements of assignors, and writes them as files for all clients.
 
-A file has the topics (name -> partitions) as JSON in its first line, then per member a line with its id and its encoded
-``ConsumerProtocolSubscription``: the bytes in the leader's response to JoinGroup, for its own decoder.
+The first line of a file has the topics (name -> partitions) as JSON. Each further line has the id of a member and its
+encoded ``ConsumerProtocolSubscription``, the bytes that a leader gets in the response to JoinGroup. Each client decodes
+them with its own decoder.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rebalance_agent.model.subscription import (
 __all__ = ["CASES", "OPERATIONS", "Case", "write"]
 
 OPERATIONS = ("first", "leave", "join")
-"""New members get a first assignment; a member leaves a group that owned everything; a member joins that group."""
+"""``first``: no member owns a partition. ``leave``, ``join``: a member has left or joined a balanced group."""
 
 GENERATION = 5
 
@@ -56,8 +57,8 @@ CASES = {
 def write(folder: Path, name: str) -> dict[str, Path]:
     """Write the files of a case, one per operation.
 
-    Members own the partitions of a plan of our ``sticky``, the same for all clients, so that all start equal. The
-    user data contain them, in the format of all sticky clients.
+    For all clients, members own the partitions of the same plan, which our ``sticky`` made. The user data contains the
+    owned partitions in the format of all sticky assignors.
     """
     case = CASES[name]
     rng = random.Random(f"case {name}")
@@ -94,6 +95,6 @@ def _some(rng: random.Random, topics: dict[str, int], case: Case) -> tuple[str, 
 
 
 def _subscription(topics: tuple[str, ...], owned: TopicPartitions) -> bytes:
-    # Version 0, which every client reads; an eager member's owned partitions are in its user data only.
+    # Every client reads version 0, in which the owned partitions of an eager member are only in its user data.
     user_data = strategy("sticky").user_data({}, owned, GENERATION) if owned else None
     return encode_subscription(ConsumerSubscription(0, topics, user_data))

@@ -1,7 +1,8 @@
-"""CPU time of one call of our assignors and of Kafka's, franz-go's, kafka-python's and aiokafka's.
+"""Measures the CPU time of one call of our assignors and of Kafka's, franz-go's, kafka-python's and aiokafka's.
 
-``python -m bench assignors`` prints one table: a row per case (`assignor_cases`), strategy and operation, the median
-of repeated calls for each client, and how our time compares. Each client runs in a process of its own.
+``python -m bench assignors`` prints a table with a row for each case (`assignor_cases`), strategy and operation: the
+median of repeated calls for each client, and our time divided by other times. Two smaller tables follow: growth from U1
+to U5, and our peak memory. Each client runs in its own process.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from bench.measure import table
 STRATEGIES = ("sticky", "range", "roundrobin")
 FRANZ_GO = Path(__file__).parent / "franz_go"
 OURS_READING = "ours, of user data"
-"""In a group of Kafka's own members, owned partitions are in the user data, which the call decodes."""
+"""Our assignor in a group of Java members: their owned partitions are in user data, which the call decodes."""
 
 OURS = ("ours", OURS_READING)
 
 WARM_UP_S = 3.0
-"""Number of warm-up calls after which Java's compiler has optimised the code."""
+"""Seconds of warm-up calls after which Java's compiler has optimised the code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A measured client: its command line for a strategy and a case's file, and the CPU limit of its calls."""
+    """A measured client: the command line for a strategy and a case's file, and the CPU seconds that calls may take."""
 
     name: str
     command: Callable[[str, Path], list[str]]
@@ -45,7 +46,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """CPU seconds of a call (None if it hit its limit or failed), these seconds as text, and peak memory in MiB."""
+    """CPU seconds of a call (None if it failed or reached its limit), text for the table, and peak memory in MiB."""
 
     seconds: float | None
     text: str
@@ -156,14 +157,14 @@ def _franz_go(folder: Path) -> tuple[str | None, str]:
 
 
 def _work(strategies: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return pairs of strategy and operation; range and roundrobin ignore owned partitions and run only the first."""
+    """Yield pairs of strategy and operation; range and roundrobin ignore owned partitions, and have only ``first``."""
     for strategy in strategies:
         for operation in OPERATIONS if strategy == "sticky" else OPERATIONS[:1]:
             yield strategy, operation
 
 
 def _measure(client: Client, strategy: str, path: Path, notes: dict[str, None]) -> Measured:
-    """Run one client on one file. The client's CPU limit applies to its calls, not to its preparation."""
+    """Run one client on one file. The client's CPU limit applies to its calls, not to the preparation before them."""
     command = client.command(strategy, path)
     process = psutil.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     ready = process.stdout.readline() == "ready\n"
@@ -214,7 +215,10 @@ def _ratios(found: dict[str, Measured], clients: int) -> tuple[str, ...]:
 
 
 def _growth(results: dict[tuple[str, str, str], dict[str, Measured]], names: Sequence[str]) -> None:
-    """Growth of time from U1 to U5: 100 times the partitions, 20 times the members, 200 times the subscriptions."""
+    """Print the growth of the time from U1 to U5: 100 times the partitions, 20 times the members.
+
+    Together, the members of U5 subscribe to 200 times as many topics.
+    """
     rows = []
     for (case, strategy, operation), small in results.items():
         large = results.get(("U5", strategy, operation))
@@ -227,7 +231,7 @@ def _growth(results: dict[tuple[str, str, str], dict[str, Measured]], names: Seq
 
 
 def _memory(results: dict[tuple[str, str, str], dict[str, Measured]]) -> None:
-    """Peak memory of our process, with the decoded groups of all calls."""
+    """Print the peak memory of our process, which includes the decoded groups of its calls."""
     rows = [
         (strategy, operation, f"{found['ours'].rss_mib:.0f} MiB")
         for (case, strategy, operation), found in results.items()

@@ -1,9 +1,9 @@
-"""Measures the cost of instrumentation for a consumer: the same program bare and instrumented, in turns.
+"""Measures the cost of instrumentation for a consumer: the same program bare and instrumented, in turn.
 
-Each round runs every variant once, in an order of its own, as a process of its own (`harmless_member`): it goes through
-rebalances as another member joins and leaves, and then reads a topic while its events are still being sent. The bare
-program runs twice in each round: the difference of these two is the noise. The exit code is 1 if an instrumented
-program certainly costs more than the noise and more than the accepted bound (`harmless_verdict`).
+Each round runs every variant once, in a random order, each in its own process (`harmless_member`). The process goes
+through rebalances, as another member joins and leaves, and then reads a topic while its events are still being sent.
+The bare program runs twice in each round; the difference between the two runs is the noise. The exit code is 1 if an
+instrumented program certainly costs more than the noise and more than the accepted bound (`harmless_verdict`).
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 PARTITIONS = 12
 RECORDS: Mapping[str, int] = {"kafka-python": 10_000, "confluent-kafka": 40_000, "aiokafka": 40_000}
-"""Records of each client's topic, read at once: about a quarter of a second."""
+"""Number of records in each client's topic. One read of the topic takes about a quarter of a second."""
 
 RECORD_BYTES = 100
 READS = 3
-"""Reads of the topic by one process, each after two rebalances; the figure is their median."""
+"""Number of times that a process reads the topic, each time after two rebalances. The figure is the median."""
 
 ROUNDS = 11
-"""With eleven values, the median lies between the second and the tenth with 98.8 % confidence."""
+"""Number of rounds. With eleven values, the median lies between the second and the tenth with 98.8 % confidence."""
 
 BARE, AGAIN = "bare", "bare, again"
 
 REBALANCE_MS: Final = 10.0
-"""Accepted milliseconds per rebalance. The first callback's event is sent while the application waits for the second.
-All members learn of a rebalance within a heartbeat interval, 3 s by default, in which 10 ms are not noticeable."""
+"""Accepted milliseconds per rebalance. The event of the first callback is sent while the application waits for the
+second callback. Members detect a rebalance within a heartbeat interval, 3 s by default: in comparison, 10 ms are
+little."""
 
 MEMORY_MIB: Final = 12.0
 """Accepted MiB: the package and its imports take about 6 MiB, and up to 4 MiB of events wait for a sidecar."""
 
 NEGLIGIBLE: Final = 10.0
-"""Accepted percent of reading records without processing them; of a real program's work it is a fraction."""
+"""Accepted percent of the cost of reading records without processing them, a fraction of a real program's work."""
 
 MEASURES = (
     Measure("poll_p50_us", "poll p50 us", NEGLIGIBLE),
@@ -104,7 +105,7 @@ def compared(client: str, bootstrap: str, variants: Mapping[str, str | None], ro
 
 
 def shown(found: Found) -> None:
-    """Print the medians, and below them the increase over the bare program of the same round."""
+    """Print a table of the medians, and a table of the increases over the bare program of the same round."""
     values = {name: {each: [row[each.key] for row in rows] for each in MEASURES} for name, rows in found.items()}
     table(
         ("median", *(each.title for each in MEASURES)),
@@ -124,7 +125,7 @@ def _figure(value: float) -> str:
 
 
 def print_verdicts(findings: Sequence[Finding]) -> None:
-    """Print the number of figures by verdict, and each figure that differs from bare ones or may be above its bound."""
+    """Print the number of figures by verdict, and each figure that differs from bare ones or may exceed its bound."""
     count = Counter(each.verdict for each in findings)
     bounds = ", ".join(f"{each.title} {each.bound:g} {each.unit}" for each in MEASURES)
     print(f"\n{count[SAME]} of {len(findings)} figures are certainly within their bounds ({bounds}),")
@@ -151,7 +152,7 @@ def _verdict_text(finding: Finding) -> str:
 
 
 def _filled(bootstrap: str, topic: str, records: int) -> None:
-    """Write the topic in batches of equal size, one partition after the other, so that no fetch waits for more data."""
+    """Fill the topic, one partition after the other, in batches of equal size, so that no fetch waits for more data."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
     config = {"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.num.messages": BATCH, "log_level": 0}

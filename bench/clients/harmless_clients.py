@@ -1,6 +1,6 @@
-"""The clients of `bench.clients.harmless` with one interface, bare or instrumented.
+"""The consumers of `bench.clients.harmless` with one interface, bare or instrumented.
 
-All have small fetches, small queues and short waits; otherwise buffered data would dominate the measured memory and
+All have small fetches, small queues and short waits. Otherwise, buffered data would be most of the measured memory and
 time.
 """
 
@@ -15,14 +15,15 @@ import confluent_kafka
 
 POLL_S = 0.1
 BATCH = 100
-"""Records per call, for clients that return several, and per batch in the topic."""
+"""Maximum number of records per call, for clients that return several, and per batch in the topic."""
 
 FETCH_BYTES, PARTITION_BYTES = 1 << 20, 64 << 10
 """Maximum bytes of a fetch: for all partitions, and for one."""
 
 WAIT_MS = 5
-"""Milliseconds that a broker waits for new records. A consumer that fetched at the topic's end and then seeks to its
-beginning waits for that response first: with default settings up to half a second, at random."""
+"""Maximum milliseconds that a broker waits for new records. A consumer that has sent a fetch at the end of the topic
+and then seeks to its beginning waits for the response first: with default settings, a random time up to half a second.
+"""
 
 PATIENCE_S = 60.0
 _FETCHES = {
@@ -33,7 +34,7 @@ _FETCHES = {
 
 
 class Stops:
-    """The application's stops: seconds from each revoked callback to the following assigned one."""
+    """The times when the application stops: seconds from each revoked callback to the next assigned callback."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -41,12 +42,12 @@ class Stops:
         self._since: float | None = None
 
     def gone(self, *_: object) -> None:
-        """The revoked callback."""
+        """Handle the revoked callback."""
         self.owned = 0
         self._since = perf_counter()
 
     def here(self, *arguments: Any) -> None:
-        """The assigned callback; its last argument is the partitions."""
+        """Handle the assigned callback; its last argument is the partitions."""
         if self._since is not None:
             self.seconds.append(perf_counter() - self._since)
         self._since = None
@@ -120,7 +121,7 @@ class Confluent:
             "max.partition.fetch.bytes": PARTITION_BYTES,
             "fetch.wait.max.ms": WAIT_MS,
             "queued.max.messages.kbytes": FETCH_BYTES >> 10,
-            "fetch.queue.backoff.ms": 1,  # otherwise a full queue pauses for a second, which is random
+            "fetch.queue.backoff.ms": 1,  # otherwise fetching pauses for a second if the queue is full
         }
         if url:
             from rebalance_agent.clients.confluent_kafka import Consumer  # noqa: PLC0415
@@ -141,7 +142,7 @@ class Confluent:
                 self._consumer.seek(confluent_kafka.TopicPartition(left[-1].topic, left[-1].partition, 0))
                 left.pop()
             except confluent_kafka.KafkaException:
-                self.poll()  # not fetched yet: it has just been assigned
+                self.poll()  # the partition has just been assigned, and is not fetched yet
                 left = self._consumer.assignment()  # records of the other partitions are read again
 
     def close(self) -> None:

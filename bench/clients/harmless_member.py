@@ -1,7 +1,7 @@
-"""One consumer of `bench.clients.harmless` in its own process; it prints its values as JSON at the end.
+"""Runs one consumer of `bench.clients.harmless` in its own process, and prints its figures as JSON at the end.
 
-A plain member joins and leaves repeatedly. After each time this member reads the whole topic from the beginning, call
-by call, while a sidecar accepts its events or does not. Its memory is measured when everything is read.
+A plain member joins and leaves repeatedly. Each time, this consumer then reads the whole topic from the beginning, call
+by call, while a sidecar accepts its events or does not. Memory is measured after the last read.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bench.clients.harmless_clients import CLIENTS, PATIENCE_S, Client, Stops
 from bench.measure import percentile
 
 LEFT_S = 0.2
-"""Seconds for which the other member stays."""
+"""Seconds for which the other member stays in the group."""
 
 LOOKS = 3
-"""Number of samples of memory, each after a poll that returns nothing."""
+"""Number of samples of memory, each after a poll."""
 
 
 def main() -> None:
-    """Run the member and print its figures as JSON."""
+    """Run the consumer and print its figures as JSON."""
     client, bootstrap, topic, group, records, reads, url = sys.argv[1:]
     stops = Stops()
     consumer = CLIENTS[client](bootstrap, topic, group, url, stops)
@@ -87,7 +87,10 @@ def read(consumer: Client, records: int) -> dict[str, float]:
 
 
 def at_rest(consumer: Client) -> float:
-    """Memory in use by this process alone, in MiB, after free memory is returned, because its amount is random."""
+    """Return the memory in use by this process alone, in MiB.
+
+    Unused memory is returned to the system first, because its amount is random.
+    """
     process, looks = psutil.Process(), []
     trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     for _ in range(LOOKS):

@@ -1,4 +1,4 @@
-"""Provides sidecars for `bench.clients.harmless` as URLs: a sidecar that works, one that hangs and one that fails."""
+"""Runs sidecars for `bench.clients.harmless`, and yields their URLs: one works, one hangs, one fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def url(port: int) -> str:
 
 @contextlib.contextmanager
 def working(bootstrap: str) -> Iterator[str]:
-    """Run a sidecar, as users do, that publishes to the broker; yield the sidecar's URL."""
+    """Run a sidecar with its command, as users do; it publishes to the broker. Yield its URL."""
     web, events = free_ports(2)
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", bootstrap]
     listening = ("--listen", f"127.0.0.1:{web}", "--events-listen", f"127.0.0.1:{events}", "--log-level", "error")
@@ -54,7 +54,7 @@ def _wait(condition: Callable[[], bool]) -> None:
 
 @contextlib.contextmanager
 def hanging() -> Iterator[str]:
-    """Yield the URL of a server that accepts connections and data and never responds: a socket that only listens."""
+    """Yield the URL of a socket that only listens: it accepts connections and data, and never responds."""
     with socket.create_server(("127.0.0.1", 0), backlog=1_000) as listener:
         yield url(listener.getsockname()[1])
 

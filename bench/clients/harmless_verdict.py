@@ -1,12 +1,12 @@
-"""Decides whether an instrumented program costs more than a bare one: intervals of medians.
+"""Decides from intervals of medians whether an instrumented program costs more than a bare one.
 
-A value is the median over rounds of the difference between the instrumented program and the bare one of the same round;
-the difference of a second bare program is the noise. There are three results, because no visible difference does not
-prove that there is none:
+A value is the median, over all rounds, of the difference between the instrumented program and the bare one of the same
+round. The difference between a second bare program and the first one is the noise. There are three results, because a
+difference that is not visible may still exist:
 
 - `SAME`: the whole interval is below the measure's bound.
-- `MORE`: the whole interval is above the bound, and above the difference of the bare programs.
-- `UNKNOWN`: neither; the noise is too large, or there were too few rounds.
+- `MORE`: the whole interval is above the bound, and above the interval of the noise.
+- `UNKNOWN`: neither, because the noise is too large or there were too few rounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 SURE: Final = 0.98
-"""Confidence of a median's interval. `MORE` needs two disjoint intervals, which chance produces far more rarely."""
+"""Minimum confidence of a median's interval. `MORE` needs two disjoint intervals, far less likely by chance."""
 
 SAME, MORE, UNKNOWN = "same", "more", "unknown"
 
@@ -27,7 +27,7 @@ SAME, MORE, UNKNOWN = "same", "more", "unknown"
 class Measure:
     """A figure for which higher is worse.
 
-    ``bound``: the increase that is accepted, in ``unit``; ``%`` means percent of the bare program's figure.
+    ``bound``: the accepted increase, in ``unit``; ``%`` is percent of the bare program's figure.
     """
 
     key: str
@@ -36,14 +36,14 @@ class Measure:
     unit: str = "%"
 
     def more(self, values: Sequence[float], bare: Sequence[float]) -> list[float]:
-        """Return by how much each round's value exceeds the value of the bare program."""
+        """Return for each round by how much the value exceeds that of the bare program, in ``unit``."""
         pairs = zip(values, bare, strict=True)
         return [(value / base - 1) * 100 if self.unit == "%" else value - base for value, base in pairs]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A median and its confidence interval; ``sure`` is the confidence."""
+    """A median and its confidence interval; ``sure``: the confidence, 0 to 1."""
 
     low: float
     median: float
@@ -70,7 +70,7 @@ class Finding:
 
     @property
     def seen(self) -> bool:
-        """Whether it differs from a bare program: its interval lies above all differences between two bare ones."""
+        """Whether it differs from a bare program: its interval lies above the noise's interval of either sign."""
         return self.enough and self.more.low > max(self.noise.high, -self.noise.low)
 
     @property
@@ -82,9 +82,10 @@ class Finding:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return the median's narrowest interval of order statistics with confidence `SURE`, or else the widest interval.
+    """Return the narrowest interval between two values that contains the median with confidence `SURE`.
 
-    It assumes no distribution: a value lies below the median as often as above it.
+    If no interval has that confidence, return the widest one. No distribution is assumed, only that a value lies below
+    the median as often as above it.
     """
     ordered, count = sorted(values), len(values)
     outside, taken = 2 / 2**count, 0
@@ -99,7 +100,7 @@ def interval(values: Sequence[float]) -> Interval:
 def judged(
     found: Mapping[str, Sequence[Mapping[str, float]]], measures: Sequence[Measure], bare: str, again: str
 ) -> list[Finding]:
-    """Findings for each measure of each variant except the two bare ones; ``found``: figures by variant and round."""
+    """Return a finding for each measure and variant, except the bare ones; ``found``: figures by variant and round."""
     findings = []
     for measure in measures:
         values = {name: [row[measure.key] for row in rows] for name, rows in found.items()}

@@ -1,8 +1,8 @@
 """Measures the CPU that instrumentation adds to one rebalance of one consumer, compared with the same calls without it.
 
-One rebalance here is ``on_partitions_revoked`` + ``assign()`` of kafka-python's own range assignor in the leader +
-``on_partitions_assigned``. "sidecar absent": no listener on the sidecar's port; "sidecar present": a server that
-answers 204.
+One rebalance is ``on_partitions_revoked``, ``assign()`` of kafka-python's own range assignor in the leader, and
+``on_partitions_assigned``. "sidecar absent": nothing listens on the sidecar's port. "sidecar present": a server in this
+process answers 204, and its CPU counts, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Cluster:
 
 
 class Listener:
-    """A user's listener that does nothing, so that only our code is measured."""
+    """An application's listener that does nothing, so that only our code is measured."""
 
     def on_partitions_revoked(self, revoked: object) -> None: ...
 

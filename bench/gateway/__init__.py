@@ -1,1 +1,1 @@
-"""Compares the gateway with a direct connection and with a plain forwarder."""
+"""Measures the gateway, compared with a direct connection and with a plain forwarder."""

@@ -1,4 +1,4 @@
-"""A minimal TCP forwarder between a client and a broker: copies bytes in threads."""
+"""Forwards TCP connections to a broker with little work: threads copy the bytes."""
 
 from __future__ import annotations
 

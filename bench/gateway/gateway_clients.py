@@ -1,6 +1,6 @@
-"""Minimal clients of a broker: sockets and prepared frames. Answers are not decoded.
+"""Sends requests to a broker with little work: the frames are prepared, and responses are not decoded.
 
-A real client would be the slowest part, and hide the cost of the gateway.
+A real client would be the slowest part, and would hide the cost of the gateway.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ FETCH_BYTES = 1024 * 1024
 """Maximum bytes per partition of a consumer's fetch, by default."""
 
 UNDER_WAY = 2
-"""Unanswered requests of one connection, enough that neither side waits for the next one."""
+"""Number of unanswered requests per connection: enough that neither side waits for the next request."""
 
 _LENGTH = struct.Struct(">i")
 _PIECE_BYTES = 256 * 1024
 
 
 def fetch(topic: str, offset: int, size: int) -> bytes:
-    """Fetch v4 of partition 0, with its length."""
+    """Return a Fetch request (v4) for partition 0, with its length."""
     partition = FetchRequest.FetchTopic.FetchPartition(
         version=4, partition=0, fetch_offset=offset, partition_max_bytes=size
     )
@@ -40,7 +40,7 @@ def fetch(topic: str, offset: int, size: int) -> bytes:
 
 
 def produce(topic: str, value: bytes) -> bytes:
-    """Produce v9 of one record to partition 0, acknowledged by the leader, with its length."""
+    """Return a Produce request (v9) with one record for partition 0 and acks=1, with its length."""
     batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=10_000)
     batch.append(timestamp=0, key=None, value=value)
     batch.close()
@@ -67,7 +67,7 @@ def connected(port: int, number: int) -> Iterator[list[socket.socket]]:
 
 
 def call_seconds(connection: socket.socket, asked: bytes, buffer: bytearray) -> float:
-    """Seconds from one request to its complete response, which must fit into ``buffer``."""
+    """Send a request; return the seconds to its complete response, which must fit into ``buffer``."""
     start = perf_counter()
     connection.sendall(asked)
     got, size = 0, _LENGTH.size
@@ -82,15 +82,15 @@ def call_seconds(connection: socket.socket, asked: bytes, buffer: bytearray) -> 
 
 
 class Reader:
-    """Reads responses of one connection; calls ``again`` after each, which decides whether to send the next request."""
+    """Reads the responses of one connection. After each, ``again`` sends the next request, or returns False."""
 
     def __init__(self, connection: socket.socket, again: Callable[[socket.socket], bool]) -> None:
-        """Prepare the connection; sends nothing."""
+        """Start without a request; nothing is sent yet."""
         self.connection, self.moved, self.under_way = connection, 0, 0
         self._again, self._missing, self._head = again, 0, b""
 
     def ask(self) -> None:
-        """Send a request, unless ``again`` refuses."""
+        """Send a request, unless ``again`` returns False."""
         self.under_way += self._again(self.connection)
 
     def take(self, buffer: memoryview) -> None:

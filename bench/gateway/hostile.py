@@ -1,8 +1,8 @@
-"""The effect of one hostile client of a shared gateway on its other clients, and on the gateway's memory.
+"""Measures the effect of one hostile client of a shared gateway on other clients and on the gateway's memory.
 
-Each attack runs by itself and then all at once, each in a process of its own. One client connects again and again
-through the gateway and reads a small record; another one does so at the broker directly, which also loses processor
-time to the attack. Both are in one process, in turn.
+Each attack runs alone, and then all attacks run together, each in its own process. Another client reads a small record
+repeatedly, in turn through the gateway and directly from the broker, with a new connection for each read. The direct
+reads show how much the attack slows down the whole machine.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ SAMPLES = 400
 PAUSE_S = 0.02
 SETTLING_S = 2.0
 CALL_S = 30.0
-"""Seconds after which a call fails."""
+"""Seconds without data after which a read fails."""
 
 OPEN_MAX = 500
 NEW_A_SECOND = 100
 CLIENT_IDS = 10_000
 ADDRESS = "127.0.0.2"
-"""The address of the hostile client: a gateway gives one address at most half of its connections."""
+"""Address of the hostile client. A gateway accepts from one address at most half of its maximum of connections."""
 FRAME_BYTES = 2**20
-"""A broker allocates each request as soon as it begins, with or without a gateway: larger ones end a small broker."""
+"""Bytes of a huge request. A broker allocates a whole request when it begins, with or without a gateway: larger
+requests would use up the memory of a small broker."""
 
 _HEAD = struct.Struct(">ihhih")
 API_VERSIONS, LIST_OFFSETS, JOIN_GROUP = 18, 2, 11
@@ -49,13 +50,13 @@ def _request(api_key: int, version: int, client_id: bytes, body: bytes = b"", si
 
 
 class _Attacker:
-    """Connections of a hostile client; beyond a limit, the oldest connections are closed."""
+    """The connections of a hostile client. Beyond `OPEN_MAX`, the oldest connection is closed."""
 
     def __init__(self, port: int, seed: int) -> None:
         self.port, self.chance, self._open = port, random.Random(seed), list[socket.socket]()
 
     def send(self, connection: socket.socket, data: bytes) -> None:
-        """Send as much as the connection accepts; forget a connection that the gateway has closed."""
+        """Send as much as the connection accepts; drop a connection that the gateway has closed."""
         try:
             connection.send(data)
         except BlockingIOError:
@@ -102,7 +103,7 @@ def _malformed(attacker: _Attacker) -> None:
 
 
 class Attack(NamedTuple):
-    """``step`` is done ``rate`` times a second."""
+    """A kind of attack. ``step`` runs ``rate`` times a second."""
 
     text: str
     rate: float
@@ -120,7 +121,7 @@ ATTACKS = {
 
 
 class Beside(NamedTuple):
-    """The times of the other client's calls in ms, and the gateway's peak memory."""
+    """Milliseconds of the other client's reads, directly and through the gateway, and the gateway's peak memory."""
 
     direct_ms: Sequence[float]
     through_ms: Sequence[float]
@@ -139,10 +140,10 @@ def main(scale: float = 1.0) -> None:
 
 
 def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
-    """Call ``samples`` times over each path during the attacks.
+    """Read ``samples`` times over each path during the attacks.
 
     Raises:
-        OSError: a call of the other client failed.
+        OSError: a read of the other client failed.
     """
     with EmbeddedKafka() as kafka, gateway(kafka.bootstrap_servers) as way:
         fill(kafka.bootstrap_servers)
@@ -154,7 +155,7 @@ def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
             for _ in range(samples):
                 for each, took in times.items():
                     begun = perf_counter()
-                    # Each call uses a new connection, to show that a client that connects later is served, too.
+                    # Each read has a new connection, to show that a client that connects during an attack is served.
                     with connected(each, 1) as [connection]:
                         connection.settimeout(CALL_S)
                         call_seconds(connection, asked, buffer)
@@ -164,7 +165,7 @@ def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
 
 
 def attack(port: int, kind: str, seed: int) -> None:
-    """Attack the gateway at the attack's rate until the process is killed."""
+    """Attack the gateway at the rate of the attack, until the process is killed."""
     attacker, chosen = _Attacker(port, seed), ATTACKS[kind]
     while True:
         # Connections that the gateway closed, or that accept no more bytes, are part of the attack.

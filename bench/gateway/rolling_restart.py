@@ -1,7 +1,8 @@
-"""A rolling restart of 6 unmodified consumers of 24 partitions behind a gateway, with seats off and on.
+"""Measures a rolling restart of 6 unmodified consumers of 24 partitions behind a gateway, with seats off and on.
 
-With surge the new consumer starts 3 s before the old one ends, and without it 3 s after. Clients have the settings of
-the tests: heartbeats every 0.2 s, so that a rebalance is shorter than with their defaults.
+With surge, the old consumer ends 3 s after the new one owns partitions or the gateway holds its join. Without surge,
+the new consumer starts 3 s after the old one has ended. The clients send heartbeats every 0.2 s, so rebalances are
+shorter than with their defaults.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main(scale: float = 1.0) -> None:
-    """Print one row for each client, mode and kind of restart; below 1, ``scale`` is the share of the rows."""
+    """Print a row for each of `RUNS`, with seats off and on; ``scale`` below 1 is the share of `RUNS` that runs."""
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT / "agent"), str(ROOT / "tests")))
     runs = RUNS[: max(1, round(len(RUNS) * scale))]
     rows = ((*run, seats, *_figures(*run, seats)) for run in runs for seats in ("off", "on"))

@@ -1,8 +1,9 @@
-"""Cost of the gateway: throughput, CPU, added latency and memory, compared with none and a plain forwarder.
+"""Measures throughput, CPU, added latency and memory of the gateway, compared with none and with a plain forwarder.
 
-All three connections lead to the same broker in the same run, in turn: bulk in rounds, calls one by one, so that other
-load of the machine affects all of them. Bulk data is read by a real consumer, which needs most of the time itself, and
-by sockets that discard it, which shows the maximum throughput: no network is as fast as the loopback interface.
+The three paths lead to the same broker and are measured in turn in the same run, bulk data in rounds and calls one by
+one, so that other load of the machine affects all of them. Bulk data is read by a real consumer, which takes most of
+the time itself, and by sockets that discard the data, which show the maximum throughput. No network is as fast as the
+loopback interface.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ CALLS = 2_000
 PAUSE_S = 0.002
 CONNECTIONS = (1, 10, 100)
 REAL = 0
-"""Key in place of a number of connections, for a real consumer."""
+"""Key for a real consumer, in place of a number of connections."""
 
 GB = 10**9
 MIB = 2**20
@@ -58,18 +59,18 @@ class Way:
         self.calls: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def cpu_seconds(self) -> float:
-        """CPU seconds of the process in between, so far; 0 if there is none."""
+        """Return the CPU seconds of the process in between, so far; 0 if there is none."""
         if self._process is None:
             return 0.0
         times = self._process.cpu_times()
         return times.user + times.system
 
     def resident_mib(self) -> float:
-        """Resident memory of the process in between, in MiB; 0 if there is none."""
+        """Return the resident memory of the process in between, in MiB; 0 if there is none."""
         return self._process.memory_info().rss / MIB if self._process else 0.0
 
     def resident_mib_max(self) -> float:
-        """The peak of `resident_mib`."""
+        """Return the peak of `resident_mib`."""
         if self._process is None:
             return 0.0
         status = Path(f"/proc/{self._process.pid}/status").read_text()
@@ -104,7 +105,7 @@ def forwarder(broker_port: int) -> Iterator[Way]:
 
 @contextlib.contextmanager
 def gateway(bootstrap: str) -> Iterator[Way]:
-    """Start the gateway by its command, with a rule for groups that do not occur here."""
+    """Start the gateway with its command, and with a rule for groups that do not exist here."""
     listen, base = free_ports()
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "gateway", "--bootstrap-servers", bootstrap]
     command += ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0", "--gateway-drain-seconds", "0"]
@@ -116,9 +117,9 @@ def gateway(bootstrap: str) -> Iterator[Way]:
 
 
 def free_ports() -> tuple[int, int]:
-    """Return free ports for bootstrap and for broker 1's base, below the system's range of ephemeral ports.
+    """Return two free ports, for bootstrap and as the base of brokers' ports, below the system's ephemeral ports.
 
-    They are chosen by chance: another process that looks for free ports at the same time finds others.
+    The ports are random, so that another process that searches at the same time finds other ports.
     """
     for port in random.sample(range(20_000, 30_000, 10), 1_000):
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
@@ -138,7 +139,7 @@ def wait_for(port: int) -> None:
 
 
 def fill(bootstrap: str) -> None:
-    """Create the topics and write the records that are read."""
+    """Create the topics, and write the records that are read later."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(BULK, 1, 1), NewTopic(SMALL, 1, 1)]).values():
         future.result()
@@ -161,12 +162,12 @@ def bulk(way: Way, number: int, size: int) -> None:
 
 
 def calls(ways: Sequence[Way], number: int, times: int) -> None:
-    """Time small fetches and produces at a moderate rate, alternating between the ways and their connections."""
+    """Time small fetches and produces at a moderate rate, in turn over all ``ways`` and their connections."""
     buffer = bytearray(65_536)
     with contextlib.ExitStack() as stack:
         sockets = {way: stack.enter_context(connected(way.port, number)) for way in ways}
         for name, asked in (("fetch", fetch(SMALL, 0, 1_000)), ("produce", produce(SMALL, b"x" * 500))):
-            for turn in range(-number, times):  # the first call of each connection is slower, because caches are cold
+            for turn in range(-number, times):  # the first call of each connection is slower
                 for way in turned(ways, turn):
                     took = call_seconds(sockets[way][turn % number], asked, buffer)
                     if turn >= 0:
@@ -175,13 +176,13 @@ def calls(ways: Sequence[Way], number: int, times: int) -> None:
 
 
 def turned(ways: Sequence[Way], turn: int) -> Sequence[Way]:
-    """Rotate ``ways`` by ``turn``, so that each path runs first in turn."""
+    """Return ``ways`` rotated by ``turn``, so that each path is the first in turn."""
     at = turn % len(ways)
     return [*ways[at:], *ways[:at]]
 
 
 def consumed(way: Way, size: int) -> None:
-    """Read the topic's beginning with a real consumer, from its first record on."""
+    """Read about ``size`` bytes with a real consumer, from the first record of the topic on."""
     consumer = Consumer(
         {
             "bootstrap.servers": way.bootstrap,
@@ -203,7 +204,7 @@ def consumed(way: Way, size: int) -> None:
 
 
 def memory(way: Way, number: int) -> tuple[object, ...]:
-    """A row with the resident memory after ``number`` connections have read a MiB each, one after the other."""
+    """Return a row with the resident memory after ``number`` connections have read 1 MiB each, one after the other."""
     buffer = bytearray(2 * FETCH_BYTES)
     with connected(way.port, number) as sockets:
         for each in sockets:
@@ -260,7 +261,7 @@ def show(ways: Sequence[Way], direct: Way) -> None:
 
 
 def latency(way: Way, direct: Way, number: int) -> list[object]:
-    """A row of the table of latencies."""
+    """Return a row of the table of latencies."""
     row: list[object] = [number, way.name]
     for name in ("fetch", "produce"):
         for share in (0.5, 0.99):

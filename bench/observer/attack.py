@@ -1,5 +1,7 @@
-"""Writes the records of a hostile tenant until it is killed: ``python -m bench.observer.attack BOOTSTRAP KIND
-SEED``."""
+"""Writes the records of a hostile tenant until the process is killed.
+
+The command is ``python -m bench.observer.attack BOOTSTRAP KIND SEED``.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 __all__ = ["ATTACKS", "EVENTS", "HOSTILE", "attacked"]
 
 HOSTILE = "hostile"
-"""Prefix of the names of its groups."""
+"""Prefix of the names of the hostile tenant's groups."""
 
 EVENTS = "rebalance-events"
 
@@ -49,7 +51,7 @@ LONG = 30_000
 NAMES = 10_000
 PARTS_MEMBERS, EPOCH_RECORDS = 5_000, 1_000
 JOINING = 0.2
-"""Share of records of new members, in a group whose coordinator assigns."""
+"""Share of the records that are new members, in a group whose coordinator assigns."""
 TOPIC_ID = "xNisCZDKRhC5aWJ3a-s-yA"
 NEW_MEMBER = {
     "instance_id": None,
@@ -65,7 +67,7 @@ NEW_MEMBER = {
 
 
 class Attack(NamedTuple):
-    """``rate``: records a second."""
+    """A kind of attack; ``rate``: records a second."""
 
     text: str
     rate: float
@@ -165,12 +167,12 @@ ATTACKS = {
 
 
 def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> AbstractContextManager[None]:
-    """Attack in one process for each of ``kinds``, as `attackers` does."""
+    """Run one attacking process for each of ``kinds`` while the block runs, as `attackers` does."""
     return attackers("bench.observer.attack", bootstrap, kinds, seed)
 
 
 def main() -> None:
-    """Write records at the attack's rate."""
+    """Write records at the rate of the attack."""
     bootstrap, kind, seed = sys.argv[1:]
     attack, producer = ATTACKS[kind], writer(bootstrap, linger_ms=5)
     begun = monotonic()

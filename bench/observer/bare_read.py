@@ -1,10 +1,13 @@
-"""Minimal readers of the offsets topic: the cost of reading alone, and of plain decoding.
+"""Reads the offsets topic with little work: measures the cost of reading alone, and of plain decoding.
 
-``python -m bench.observer.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the minimum for any reader: confluent-kafka,
-batches, count, drop. ``--decode``: every record except offset commits is decoded, as in a reader that does not keep
-only the last record of a key. ``--follow SECONDS`` reads from the topic's end for that time. Prints its CPU and memory
-as JSON. ``--stamps GROUP`` counts only that group's generations, prints a line once it reads, and adds to the JSON the
-time when it read each of them, in epoch milliseconds.
+``python -m bench.observer.bare_read BOOTSTRAP PARTITIONS RECORDS`` does what every reader must do: it reads batches
+with confluent-kafka, counts the records, and drops them. At the end it prints its CPU seconds and memory as JSON.
+
+- ``--decode``: decodes every record except offset commits, like a reader that does not skip all but the last record of
+  a key.
+- ``--follow SECONDS``: reads from the end of the topic for that time.
+- ``--stamps GROUP``: counts only the generations of that group, and prints a line when it starts to read. The JSON
+  contains only the times at which it read the generations, in epoch milliseconds.
 """
 
 from __future__ import annotations
@@ -70,7 +73,7 @@ def _ended(consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPa
 
 
 def _stamps(consumer: Consumer, options: argparse.Namespace, end: float) -> list[int]:
-    """The times at which each generation of the group was read, in epoch milliseconds."""
+    """Return the time at which each generation of the group was read, in epoch milliseconds."""
     wanted, _ = generation(options.stamps, 0, 0)
     print("reads", flush=True)
     stamps: list[int] = []

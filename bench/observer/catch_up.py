@@ -1,8 +1,8 @@
-"""First start on an offsets topic of 1.5 M records: 2,000 groups of 20 members, 25 generations each.
+"""Measures the first start on an offsets topic of 1.5 M records: 2,000 groups of 20 members, 25 generations each.
 
-The observer is the whole product with its usual settings, events published and snapshots written: its CPU time from
-the start of the process until /metrics has every group with its last generation. It is compared in the same run with
-a minimal reader and with a plain loop that decodes every record of a group.
+The observer has its usual settings, publishes events and writes snapshots. Its time runs from the start of the process
+until /metrics has every group with its last generation. It is compared in the same run with a minimal reader, and with
+a plain loop that decodes every record except offset commits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of records; the number of groups is constant."""
+    """Return the figures that grow with the number of records; the number of groups is constant."""
     ((bare, plain, observed),) = measured(round(RECORDS * scale), GROUPS, rounds=1)
     return {
         "bare read, CPU s": bare.cpu_s,
@@ -60,8 +60,7 @@ def measured(total: int, groups: int, rounds: int) -> Iterator[tuple[Reading, Re
         for number in range(rounds):
             bare = in_process("bench.observer.bare_read", bootstrap, str(partitions), str(total))
             plain = in_process("bench.observer.bare_read", bootstrap, str(partitions), str(total), "--decode")
-            # Each round has its own state topic: with the previous round's snapshots, nothing would have to be read
-            # back.
+            # Each round has its own state topic: snapshots of the round before would leave nothing to read.
             with observer(bootstrap, "--state-topic", f"bench-state-{number}") as watching:
                 watching.wait(lambda: watching.ready(OFFSETS_PART), PATIENCE_S)
                 wall = watching.wait(lambda: sum(watching.generations()) == last, PATIENCE_S, 0.5)

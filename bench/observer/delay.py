@@ -1,8 +1,8 @@
-"""Delay from the timestamp of a generation's record to its value on /metrics, over HTTP.
+"""Measures the delay from the timestamp of a generation's record to its value on /metrics, over HTTP.
 
-The observer has its default settings: events and snapshots are written. /metrics is requested repeatedly, so the time
-of one scrape (a few milliseconds) is part of the value. With thousands of groups a page takes longer than the delay;
-then the API is requested for the one group.
+The observer has its default settings, so it writes events and snapshots. /metrics is requested repeatedly, so the
+delay contains the time of one scrape (a few milliseconds). With thousands of groups, a page takes longer than the
+delay; `figures` therefore requests the one group from the API.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of other groups."""
+    """Return the figures that grow with the number of other groups."""
     groups = max(1, round(GROUPS * scale))
     with compacted(groups) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(lambda: len(watching.generations()) >= groups and watching.ready(), PATIENCE_S, 0.5)
@@ -50,7 +50,7 @@ def figures(scale: float) -> dict[str, float]:
 def _delays(
     bootstrap: str, partitions: int, samples: int, seen: Callable[[], float | None]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds from each record to its number on the page, and of each request."""
+    """Return the milliseconds from each record until its number is shown, and those of each request."""
     delays, asked = [], []
     producer = writer(bootstrap, linger_ms=0)
     for number in range(1, samples + 1):

@@ -1,6 +1,6 @@
-"""Growth of each measurement: at a tenth of its size, at its size, and at ten times if possible.
+"""Measures how figures grow with the size: a tenth of the usual size, the usual size, and up to ten times the size.
 
-The exponent of size is computed from the smallest and the largest: 1 is proportional, 0 is constant.
+The exponent is computed from the smallest and the largest size: 1 is proportional to the size, 0 is constant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ SIZES: Mapping[str, tuple[Callable[[float], dict[str, float]], tuple[float, ...]
     "takeover": (takeover.figures, (0.1, 1.0, 5.0)),
     "scrape": (scrape.figures, (0.1, 1.0, 10.0)),
 }
-"""Size 1 is 1.5 M records, 2,000 groups, 5,500 records a second, and for all others 2,000 groups."""
+"""Name -> the figures and the sizes. Size 1 is 1.5 M records for catch-up, 5,500 records a second for tail, and 2,000
+groups for the others."""
 
 
 def main(scale: float = 1.0) -> None:

@@ -1,9 +1,9 @@
-"""The effect of a hostile tenant on other groups: delay of their records compared with a bare reader, memory, and lost
-rebalances.
+"""Measures the effect of a hostile tenant on other groups: delays, memory, and rebalances that are not counted.
 
-Each attack runs separately and then all together, beside `GROUPS` ordinary groups, a group whose records are timed, and
-a group of 2,000 members and 10,000 partitions that rebalances each 30 seconds. The delay is the time until the API,
-requested every 0.1 s, shows the record's generation; a process that only reads the topic is measured in the same run.
+Each attack runs alone, and then all attacks run together. Beside them there are `GROUPS` ordinary groups, a group whose
+records are timed, and a group of 2,000 members and 10,000 partitions that rebalances every 30 seconds. The delay is the
+time until the API, requested every 0.1 s, shows the record's generation. A process that only reads the topic is
+measured in the same run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,12 @@ _NAMED = re.compile(r'^rebalance_agent_group_over_budget\{consumergroup="([^"]{0
 
 
 class Beside(NamedTuple):
-    """The effect of an attack on other groups. ``missing``: their rebalances that the observer has not counted."""
+    """The effect of an attack on other groups.
+
+    ``bare_ms``, ``shown_ms``: milliseconds from each timed record until the bare reader and until the API has it.
+    ``missing``: number of the other groups' rebalances that the observer has not counted. ``named``: names of the
+    groups over their budget on /metrics, at most 40 characters of each.
+    """
 
     bare_ms: Sequence[float]
     shown_ms: Sequence[float]
@@ -69,7 +74,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
-    """Run attacks of these ``kinds`` until ``samples`` records of the timed group are shown."""
+    """Run attacks of ``kinds`` until ``samples`` records of the timed group are shown."""
     with compacted(GROUPS) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(watching.ready, PATIENCE_S)
         with _large(kafka.bootstrap_servers) as written, attacked(kafka.bootstrap_servers, kinds, seed):
@@ -98,7 +103,7 @@ def _completed(watching: Observer, group: str) -> int:
 
 @contextlib.contextmanager
 def _large(bootstrap: str) -> Iterator[list[int]]:
-    """Write a generation of the large group every `LARGE_EVERY_S`; the list has their numbers."""
+    """Write a generation of the large group every `LARGE_EVERY_S`; yield the list of their numbers, which grows."""
     written: list[int] = []
     stop, producer, members = threading.Event(), writer(bootstrap, linger_ms=0), _members()
 

@@ -1,4 +1,4 @@
-"""Runs an observer as users do, for the duration of a measurement."""
+"""Runs an observer as users do, during a measurement."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ import psutil
 from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 OFFSETS_PART = "offsets_topic"
-"""Name of the readiness part that is ready when old records of the offsets topic are read."""
+"""Name of the part of /readyz that is ready when the old records of the offsets topic have been read."""
 
 PATIENCE_S = 600.0
 """Maximum wait for any condition, in seconds."""
 
 STOP_S = 30.0
-"""Maximum seconds until an observer has ended after SIGTERM: several times the usual duration."""
+"""Maximum seconds from SIGTERM to the end of an observer: several times the usual duration."""
 
 LOG_SHOWN = 4_000
 """Characters of an observer's log that are printed if the observer ends early or does not become ready."""
@@ -41,8 +41,8 @@ sys.modules.update(dict.fromkeys(("rich", "greenlet")))
 from rebalance_agent.cli.main import main
 sys.exit(main())
 """
-"""Packages that structlog imports if they are installed, which takes 5 MiB. They are installed for development, but not
-with an observer (``requirements/agent.lock``)."""
+"""Program that runs the command without ``rich`` and ``greenlet``. structlog imports these packages if they are
+installed, which takes 5 MiB. They are installed for development, but not in the image (``requirements/agent.lock``)."""
 
 SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
 GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)
@@ -60,7 +60,7 @@ class Observer:
         self._usage = psutil.Process(process.pid)
 
     def _get(self, path: str) -> str:
-        """A page with any status; empty if there is no listener or the page is incomplete."""
+        """Return a page, with any status; empty if the observer does not answer or the page is incomplete."""
         try:
             with urllib.request.urlopen(self._url + path, timeout=30) as answer:
                 return str(answer.read(), "utf-8")
@@ -71,34 +71,34 @@ class Observer:
             return ""
 
     def connection(self) -> HTTPConnection:
-        """A connection to the observer for many requests."""
+        """Return a connection to the observer for many requests."""
         return HTTPConnection("127.0.0.1", self.port, timeout=300)
 
     def metrics(self) -> str:
-        """The text of /metrics."""
+        """Return the text of /metrics."""
         return self._get("/metrics")
 
     def value(self, series: str) -> float | None:
-        """The value of a series, which is given as on the page; None if it is absent."""
+        """Return the value of ``series``, a name with labels as on the page; None if it is absent."""
         found = re.search(rf"^{re.escape(series)} (\S+)$", self.metrics(), re.MULTILINE)
         return float(found.group(1)) if found else None
 
     def generation_of(self, group: str) -> int | None:
-        """A group from the API; None if it is unknown."""
+        """Return the generation of a group from the API; None if the group or its generation is unknown."""
         found = json.loads(self._get(f"/api/v1/groups/{group}") or "{}")
         number = found.get("summary", {}).get("generation")
         return None if number is None else int(number)
 
     def shown(self) -> int:
-        """The number of groups on the page, from any source."""
+        """Return the number of groups on /metrics, whatever their source is."""
         return len(SHOWN.findall(self.metrics()))
 
     def generations(self) -> list[int]:
-        """Generations of the groups on the page."""
+        """Return the generations of the groups on /metrics."""
         return [int(number) for number in GENERATION.findall(self.metrics())]
 
     def ready(self, part: str | None = None) -> bool:
-        """Whether the observer, or one part of it, is ready; this request costs little."""
+        """Return whether the observer, or one part of it, is ready. The request costs little."""
         page = self._get("/readyz")
         if not page.startswith("{"):
             return False
@@ -106,7 +106,7 @@ class Observer:
         return bool(answer["parts"].get(part) == "ready" if part else answer["ready"])
 
     def wait(self, condition: Callable[[], object], seconds: float, pause: float = 0.05) -> float:
-        """Wait for the condition; return the seconds since the start of the process."""
+        """Wait up to ``seconds`` for the condition; return the seconds since the start of the process."""
         end = perf_counter() + seconds
         while not condition():
             if self.process.poll() is not None or perf_counter() > end:
@@ -116,16 +116,16 @@ class Observer:
         return perf_counter() - self.begun
 
     def cpu_seconds(self) -> float:
-        """CPU seconds of all threads so far."""
+        """Return the CPU seconds of all threads so far."""
         times = self._usage.cpu_times()
         return times.user + times.system
 
     def rss_mib(self) -> float:
-        """Resident memory in MiB."""
+        """Return the resident memory in MiB."""
         return self._usage.memory_info().rss / 2**20
 
     def peak_mib(self) -> float:
-        """Peak resident memory in MiB."""
+        """Return the peak resident memory in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         (peak_kib,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
         return int(peak_kib) / 1024
@@ -136,7 +136,7 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
     """Run ``rebalance-agent observe`` beside a broker, with the usual settings except ``flags``.
 
     Raises:
-        TimeoutExpired: it did not end within `STOP_S`; the stacks of its threads are printed.
+        TimeoutExpired: the observer did not end within `STOP_S`; the stacks of its threads are printed.
     """
     (port,) = free_ports(1)
     command = [sys.executable, "-X", "faulthandler", "-c", AS_IN_THE_IMAGE, "observe", "--bootstrap-servers", bootstrap]

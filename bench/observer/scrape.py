@@ -1,7 +1,7 @@
-"""CPU of a scrape by number of groups, in this process without HTTP.
+"""Measures the CPU of a scrape by number of groups, in this process without HTTP.
 
-Groups of 20 members come from synthetic records through decoder and tracker. The page is compared with the minimum of
-``prometheus_client`` for as many samples: a collector that yields them, written by its ``generate_latest``.
+Synthetic records of groups of 20 members pass through decoder and tracker. The page is compared with the least that
+``prometheus_client`` needs for the same number of samples: ``generate_latest`` with a collector that yields them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 GROUPS = (200, 2_000, 10_000)
 MEMBERS = 20
 CHANGED = 0.05
-"""Part of the groups that rebalanced since the last scrape: a storm."""
+"""Share of the groups that have rebalanced since the last scrape: a storm."""
 
 
 HEADER = (
@@ -51,13 +51,13 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """CPU seconds that grow with the number of groups."""
+    """Return the CPU seconds, which grow with the number of groups."""
     row = dict(zip(HEADER, measured(round(2_000 * scale)), strict=True))
     return {name: row[name] for name in HEADER[3:]}
 
 
 def measured(groups: int) -> tuple[float, ...]:
-    """A row of the table."""
+    """Return a row of the table."""
     now_ms = SystemClock().now_ms()
     tracker = Tracker("bench")
     views: dict[str, GroupView | None] = {}
@@ -90,7 +90,7 @@ def measured(groups: int) -> tuple[float, ...]:
 
 
 def play(tracker: Tracker, groups: int, number: int, now_ms: int) -> None:
-    """Play a completed generation in each of the first groups."""
+    """Pass a completed generation of each of the first ``groups`` groups to the tracker."""
     for index in range(groups):
         key, value = generation(f"group-{index:05}", number, now_ms, MEMBERS)
         record = decode_record(key, value)
@@ -108,7 +108,7 @@ def timed(call: Callable[[], Result]) -> tuple[float, Result]:
 
 
 def least_of(lines: list[str]) -> CollectorRegistry:
-    """A registry with the same number of samples, two labels each."""
+    """Return a registry with as many samples as ``lines``, each with two labels."""
 
     class Least(Collector):
         def collect(self) -> Iterable[Metric]:

@@ -1,8 +1,8 @@
-"""Time from the start of the process to complete data: 2,000 groups of 20 members, compacted topic.
+"""Measures the time from the start of the process to complete data, with 2,000 groups of 20 members.
 
-Each group has one generation and a commit of every partition. Complete: /metrics has every group, from any source.
-Exact: every group has its generation, and no old records are left to read. The first start reads the whole topic; the
-next one continues from the snapshot of the first one.
+The topic is compacted: each group has one generation and a commit of every partition. The data is complete when
+/metrics has every group, whatever its source is. The data is exact when every group has its generation and no old
+records are left to read. The first start reads the whole topic; the next start continues from the first one's snapshot.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bench.synthetic import GROUPS, PARTITIONS, commit, fill, generation, name_o
 from rebalance_agent.testing import EmbeddedKafka
 
 ASKED_EVERY_S = 0.2
-"""Seconds between requests. A page of 2,000 groups has 17 MB, so frequent requests would dominate the measurement."""
+"""Seconds between requests. A page of 2,000 groups has 17 MB, so frequent requests would take most of the CPU."""
 
 STARTS = ("first", "from a snapshot", "from a snapshot")
 
 
 class Started(NamedTuple):
-    """Seconds since the start of the process until each part was complete, CPU seconds and peak memory."""
+    """Seconds from the start of the process until the data was complete and exact, CPU seconds, and peak memory."""
 
     first_s: float
     exact_s: float
@@ -42,7 +42,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of groups."""
+    """Return the figures that grow with the number of groups."""
     groups = round(GROUPS * scale)
     with compacted(groups) as kafka:
         first, again = (started(kafka.bootstrap_servers, groups) for _ in range(2))
@@ -57,7 +57,7 @@ def figures(scale: float) -> dict[str, float]:
 
 @contextlib.contextmanager
 def compacted(groups: int) -> Iterator[EmbeddedKafka]:
-    """A broker whose offsets topic has one record per key."""
+    """Run a broker whose offsets topic has one record per key."""
     now_ms = time_ns() // 1_000_000
     names = [name_of(number) for number in range(groups)]
     commits = (commit(name, "orders", partition, 7, now_ms) for name in names for partition in range(PARTITIONS))
@@ -68,7 +68,7 @@ def compacted(groups: int) -> Iterator[EmbeddedKafka]:
 
 
 def started(bootstrap: str, groups: int) -> Started:
-    """Start an observer and end it when its data is complete, which writes the snapshots for the next one."""
+    """Start an observer, and end it when its data is exact. At its end it writes the snapshots for the next start."""
     with observer(bootstrap) as watching:
         first = watching.wait(lambda: watching.shown() >= groups, PATIENCE_S, ASKED_EVERY_S)
         exact = watching.wait(lambda: len(watching.generations()) >= groups, PATIENCE_S, ASKED_EVERY_S)

@@ -1,12 +1,13 @@
-"""Delay from a record to its number on /metrics while 0, 20, 50 and 150 busy processes compete for the cores.
+"""Measures the delay from a record to /metrics while 0, 20, 50 and 150 busy processes compete for the cores.
 
-Each record is timed twice in the same run: until a bare reader, a process that only reads the topic with
-confluent-kafka, has it, and until a scrape of /metrics shows it. /metrics is scraped every 0.1 s over one connection
-and with gzip, as Prometheus does it; so the figure contains 50 ms on average for the wait for the next scrape. Records
-are written at their own times, whether or not earlier ones are shown: otherwise a slow moment would count only once.
+Each record is timed twice in the same run: until a bare reader (a process that only reads the topic with
+confluent-kafka) has read it, and until a scrape of /metrics shows it. /metrics is scraped every 0.1 s over one
+connection with gzip, as Prometheus does. The delay therefore contains the wait for the next scrape, 50 ms on average.
+Records are written at planned times, even if earlier records are not shown yet. Otherwise, a slow period would delay
+only one record.
 
-The broker has a session of its own: if the kernel shares cores among sessions (autogroup), the busy processes compete
-with the observer and the readers, but hardly with the broker. A broker that starves is fenced by its own controller.
+The broker has its own session. If the kernel shares cores among sessions (autogroup), the busy processes compete with
+the observer and the readers, but hardly with the broker. A broker without CPU time would be fenced by its controller.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ GROUP = "delay"
 SERIES = re.compile(rb'^kafka_rebalance_generation\{consumergroup="delay"\} (\d+)', re.MULTILINE)
 
 _BUSY = "while [ -d /proc/$PPID ]; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done"
-"""A program that runs until its parent has ended or was killed."""
+"""Shell program that uses a core until its parent process has ended."""
 
 
 def main(scale: float = 1.0) -> None:
@@ -93,7 +94,7 @@ def _percentiles(values: list[float]) -> tuple[float, float]:
 
 
 def thread_counts(pid: int) -> Counter[str]:
-    """Numbers of a process's threads by name: ``python``, and librdkafka's ``rdk:...``, without the broker's number."""
+    """Return the number of threads by name: ``python``, and librdkafka's ``rdk:...`` without the broker's number."""
     names: Counter[str] = Counter()
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
@@ -115,7 +116,7 @@ def busy(number: int) -> Iterator[None]:
 
 
 def on_metrics(connection: http.client.HTTPConnection) -> int | None:
-    """The number on /metrics, read with gzip as Prometheus does; None if it is not there."""
+    """Return the generation on /metrics, read with gzip as Prometheus does; None if it is not there."""
     connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
     found = SERIES.search(gzip.decompress(connection.getresponse().read()))
     return int(found.group(1)) if found else None
@@ -128,7 +129,7 @@ def timed(
     samples: int,
     shown: Callable[[http.client.HTTPConnection], int | None] = on_metrics,
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds from each record to the bare reader, and until the observer shows its number."""
+    """Return the milliseconds from each record until the bare reader has it, and until the observer shows it."""
     written: dict[int, int] = {}
     arguments = [bootstrap, str(OFFSETS_PARTITIONS), str(samples), "--follow", "3600", "--stamps", GROUP]
     last = begun + samples
@@ -146,7 +147,7 @@ def timed(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
         try:
             assert reader.stdout is not None
-            reader.stdout.readline()  # it reads already
+            reader.stdout.readline()  # printed when it starts to read
             writing = threading.Thread(target=write)
             writing.start()
             shown_at = _scraped(watching, begun, last, writing, shown)
@@ -165,7 +166,7 @@ def _scraped(
     writing: threading.Thread,
     number_of: Callable[[http.client.HTTPConnection], int | None],
 ) -> dict[int, float]:
-    """The end of the first request that showed each number, in epoch milliseconds."""
+    """Return number -> end of the first request that showed it, in epoch milliseconds."""
     shown_at: dict[int, float] = {}
     connection, shown, patience = watching.connection(), begun, LAST_S
     while shown < last:

@@ -1,8 +1,8 @@
-"""Following an offsets topic with 5,500 new records per second, for half a minute.
+"""Measures the cost of following an offsets topic with 5,500 new records per second, for half a minute.
 
-2,000 groups of 20 members exist already; one record in 2,000 is a generation, so each group rebalances every twelve
-minutes, and the rest are commits. The observer has its default settings (events and snapshots are written) and is
-scraped every 15 seconds. A bare reader follows the same records at the same time.
+There are already 2,000 groups of 20 members. One record in 2,000 is a generation, so each group rebalances every twelve
+minutes; the other records are commits. The observer has its default settings (it writes events and snapshots) and is
+scraped every 15 seconds. A bare reader reads the same records at the same time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RECORDS_PER_GENERATION = 2_000
 SECONDS = 30.0
 QUIET_S = 10.0
 SETTLING_S = 10.0
-"""Seconds after the start until stalls have settled and snapshots are written."""
+"""Seconds for which the observer settles stalls and writes snapshots before the measurement begins."""
 
 SCRAPE_EVERY_S = 15.0
 STEP_S = 0.01
@@ -43,7 +43,7 @@ STEP_S = 0.01
 
 
 class Followed(NamedTuple):
-    """CPU as shares of a core. ``quiet``: without new records; ``scrape_s``: CPU seconds of one scrape."""
+    """CPU as shares of a core. ``quiet``: the observer without new records; ``scrape_s``: CPU seconds of one scrape."""
 
     quiet: float
     bare: float
@@ -62,7 +62,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the rate; the number of groups is constant."""
+    """Return the figures that grow with the rate; the number of groups is constant."""
     found = followed(scale)
     return {
         "bare read, % of a core": found.bare * 100,

@@ -1,8 +1,8 @@
-"""Time from the end of one of two replicas to exact data of its groups on the other: 2,000 groups.
+"""Measures the time from the end of one of two replicas until the other one shows all 2,000 groups exactly.
 
-Each replica owns half of the groups. One is killed (SIGKILL): after the session timeout the other one takes over its
-partitions and continues from their snapshots. It is compared with a replica that is stopped and hands over its
-partitions.
+Each replica owns half of the groups. One replica is killed (SIGKILL): after the session timeout, the other replica
+takes over its partitions and continues from their snapshots. The same is measured for a replica that is stopped
+(SIGTERM), which hands over its partitions.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from rebalance_agent.offsets_topic.ownership import CLASSIC_TUNING
 ENDS = {"killed": signal.SIGKILL, "stopped": signal.SIGTERM}
 
 SNAPSHOT_S = 12.0
-"""Seconds until each replica has written snapshots, which it does every five seconds."""
+"""Seconds within which each replica has written snapshots, which it does every five seconds."""
 
 ASKED_EVERY_S = 0.2
 
 GROUPS_LEAST = 20
-"""Number of partitions of the offsets topic; with fewer, one replica may own all."""
+"""Minimum number of groups. With fewer groups, one replica may own all of them."""
 
 
 class TakenOver(NamedTuple):
-    """Seconds from a replica's end until all groups are exact on the other, and the other's CPU seconds in that
-    time."""
+    """Seconds from the end of a replica until the other one shows all groups, and the CPU seconds of the other one."""
 
     seconds: float
     cpu_s: float
@@ -46,7 +45,7 @@ def main(scale: float = 1.0) -> None:
 
 
 def figures(scale: float) -> dict[str, float]:
-    """Figures that grow with the number of groups."""
+    """Return the figures that grow with the number of groups."""
     groups = max(GROUPS_LEAST, round(GROUPS * scale))
     with compacted(groups) as kafka:
         found = {end: taken_over(kafka.bootstrap_servers, groups, end) for end in ENDS}
@@ -54,7 +53,7 @@ def figures(scale: float) -> dict[str, float]:
 
 
 def taken_over(bootstrap: str, groups: int, end: str) -> TakenOver:
-    """Run two replicas, end one, and wait until the other has its groups."""
+    """Run two replicas, end one, and wait until the other one shows all groups."""
     flags = ("--replicas-group", f"rebalance-agent-{end}", "--state-topic", f"bench-state-{end}")
     with observer(bootstrap, *flags) as stays, observer(bootstrap, *flags) as goes:
         stays.wait(lambda: _shared(stays, goes, groups), PATIENCE_S, ASKED_EVERY_S)

@@ -1,1 +1,1 @@
-"""Compares the pipeline on Spark with plain loops and bare reads."""
+"""Measures the pipeline on Spark, compared with plain loops and bare reads."""

@@ -1,7 +1,7 @@
-"""Generates the rebalances of groups with planted changes, directly, so that thousands of groups take seconds.
+"""Generates the rebalances of groups with planted changes, without a simulation: thousands of groups take seconds.
 
-Groups have daily and weekly load, deploys in working time, autoscaling, crashes, storms and random durations; no two
-are alike. A planted change multiplies one signal from a random hour on; a quarter of the changes recover later.
+Groups have daily and weekly load, deploys in working hours, autoscaling, crashes, storms and random durations. No two
+groups are equal. A planted change multiplies one signal from a random hour on; a quarter of the changes end later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RECOVERED = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A change of ``signal`` by the factor ``size`` at ``hour`` since the epoch; ``recovered`` is the hour it ended."""
+    """A change of ``signal`` by the factor ``size`` from ``hour`` until ``recovered``, if set (epoch hours)."""
 
     signal: Signal
     size: float
@@ -34,17 +34,17 @@ class Planted:
 
     @property
     def hours(self) -> tuple[int, ...]:
-        """The hours at which the signal changes."""
+        """The hours at which the signal changes: the start, and the end if there is one."""
         return (self.hour,) if self.recovered is None else (self.hour, self.recovered)
 
     def factor(self, signal: Signal, hour: float) -> float:
-        """The factor of ``signal`` at an hour."""
+        """Return the factor of ``signal`` at ``hour``."""
         changed = self.signal is signal and self.hour <= hour and (self.recovered is None or hour < self.recovered)
         return self.size if changed else 1.0
 
 
 def plant(rng: random.Random, signal: Signal, size: float) -> Planted:
-    """Return a change at a random hour, a week or more after the beginning and before the end."""
+    """Return a change that starts at a random hour, at least a week after the beginning and a week before the end."""
     hour = rng.randrange(_EDGE_DAYS * 24, (DAYS - _EDGE_DAYS) * 24)
     recovered = None
     if rng.random() < _RECOVERED:
@@ -54,7 +54,7 @@ def plant(rng: random.Random, signal: Signal, size: float) -> Planted:
 
 
 def group_hours(rng: random.Random, planted: Planted | None) -> Hours:
-    """Return the hours of one random group."""
+    """Return the signals by hour of one random group."""
     rows = sorted(_Group(rng, planted).rebalances())
     at, triggers, stalls, skews = zip(*rows, strict=True) if rows else ((), (), (), ())
     return hours_of(
@@ -68,7 +68,7 @@ def group_hours(rng: random.Random, planted: Planted | None) -> Hours:
 
 
 class _Group:
-    """One group: its properties are random, and so is each rebalance."""
+    """One group with random properties and random rebalances."""
 
     def __init__(self, rng: random.Random, planted: Planted | None) -> None:
         self._rng = rng
@@ -86,7 +86,7 @@ class _Group:
         self._of_day: dict[int, float] = {}
 
     def rebalances(self) -> Iterator[tuple[int, str, float, float]]:
-        """The rebalances in any order: time in epoch milliseconds, trigger, seconds of stall, skew."""
+        """Yield the rebalances in any order: time in epoch milliseconds, trigger, seconds of stall, skew."""
         for hour in range(DAYS * 24):
             load = load_at(hour * HOUR_MS)
             factor = self._factor(Signal.FREQUENCY, hour)
@@ -105,7 +105,7 @@ class _Group:
     def _series(
         self, hour: int, triggers: tuple[str, ...], number: int, gap_seconds: float
     ) -> Iterator[tuple[int, str, float, float]]:
-        """Yield ``number`` rebalances, one after the other."""
+        """Yield ``number`` rebalances, one after the other, on average ``gap_seconds`` apart."""
         at_ms = hour * HOUR_MS + self._rng.randrange(HOUR_MS)
         for index in range(number):
             if at_ms < DAYS * 24 * HOUR_MS:
@@ -132,7 +132,7 @@ class _Group:
         return self._planted.factor(signal, MONDAY_HOUR + hour) if self._planted else 1.0
 
     def _number(self, mean: float) -> int:
-        """A number of events, of a Poisson distribution."""
+        """Return a random number of events with this ``mean`` (Poisson distribution)."""
         limit, number, product = math.exp(-mean), 0, self._rng.random()
         while product > limit:
             number += 1

@@ -1,9 +1,9 @@
-"""Precision, recall and false alarms of `pipeline.changes` on synthetic groups with and without planted changes.
+"""Measures precision, recall and false alarms of `pipeline.changes` on synthetic groups with planted changes.
 
-A found change is right if it is of the planted signal and at most three days from the planted hour; each other one is
-a false alarm. A longer stall, or a higher skew, counts from the first rebalance that shows it. A planted change is
-*clear* if the days before and after it differ by four standard errors: an observer who knows its hour would call it
-certain. Others are mostly changes of the frequency of groups that seldom rebalance.
+A change that was found is right if it is of the planted signal and at most three days from the planted hour; all others
+are false alarms. A longer stall, or a higher skew, counts from the first rebalance that shows it. A planted change is
+*clear* if the days with it and the days without it differ by at least four standard errors, computed with the planted
+hours. Most others are changes of the frequency in groups that seldom rebalance.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLEAR = 4.0
 
 @dataclass
 class Judged:
-    """A group: what was planted, whether that is clear, and what was found in how many tests."""
+    """A group: the planted change, whether it is clear, the changes that were found, and the number of tests."""
 
     planted: Planted | None
     clear: bool
@@ -44,7 +44,12 @@ class Judged:
 
 @dataclass
 class Score:
-    """What was found in a fleet. ``outcomes``: signal, size, clear, found of each planted hour."""
+    """The result of a fleet.
+
+    ``right``, ``false``: changes that were found, right ones and false alarms. ``outcomes``: for each planted hour, the
+    signal, the size, whether the change is clear, and whether it was found. ``errors_hours``: hours between a right
+    change and the planted one.
+    """
 
     right: int = 0
     false: list[ChangePoint] = field(default_factory=list)
@@ -52,12 +57,12 @@ class Score:
     errors_hours: list[int] = field(default_factory=list)
 
     def per_thousand_groups_and_week(self, groups: int) -> float:
-        """False alarms."""
+        """Return the number of false alarms for each 1,000 of ``groups`` and week."""
         return 1000 * len(self.false) / groups / (DAYS / 7)
 
 
 def main(scale: float = 1.0, seeds: Sequence[int] = ()) -> None:
-    """Judge fleets with planted changes and fleets without, by default with new random seeds."""
+    """Measure fleets with and without planted changes; by default with new random seeds."""
     for seed in seeds or [secrets.randbelow(10**9) for _ in range(SEEDS)]:
         groups, changed = round(GROUPS * scale), round(CHANGED * scale)
         say(f"seed {seed}: {groups} groups with {changed} changes, and as many without")
@@ -89,7 +94,7 @@ def _rows(score: Score) -> Iterator[tuple[object, ...]]:
 
 
 def _fleet(seed: str, groups: int, changed: int) -> Iterator[Judged]:
-    """Generate ``groups`` groups, ``changed`` of them with a planted change, and search all of them."""
+    """Generate ``groups`` groups, of which ``changed`` have a planted change, and search all groups for changes."""
     kinds = [*islice(cycle(product(Signal, SIZES)), changed), *[None] * (groups - changed)]
     for number, kind in enumerate(kinds):
         name = f"{seed}/{number}"
@@ -106,7 +111,7 @@ def _fleet(seed: str, groups: int, changed: int) -> Iterator[Judged]:
 
 
 def _visible(planted: Planted, hours: Hours) -> Planted:
-    """Move the change of a rebalance's stall or skew to the first rebalance that shows it."""
+    """Return a change of stall or skew as of the first rebalance that shows it."""
     if planted.signal is Signal.FREQUENCY:
         return planted
     known = hours.hours[hours.stalls > 0]

@@ -1,8 +1,8 @@
-"""Synthetic histories of any number of generations: some simulated groups and copies of them.
+"""Writes synthetic histories of any number of generations: some simulated groups, and copies of them.
 
-The simulation of a million generations takes half an hour of CPU; twenty copies of fifty thousand generations under
-other names take a minute. Every stage treats a copy as a separate group, but the groups' times are more similar than in
-reality.
+The simulation of a million generations takes half an hour of CPU. Twenty copies of fifty thousand generations under
+other names take a minute. Every stage treats a copy as a separate group, but the times of the groups are more similar
+than in reality.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ PER_GROUP_DAY = 9
 """Generations of a synthetic group in a day, on average."""
 
 PLAYED_MAX = 200
-"""Number of simulated groups: over all days about 50,000 generations and 150,000 events."""
+"""Maximum number of simulated groups. Over all days, they have about 50,000 generations and 150,000 events."""
 
 _WEEK_MS = 7 * 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Numbers of groups, generations and events (lines) in the files; revised events count more than once."""
+    """Numbers of groups, generations and events (lines) in the files; each revision of an event counts."""
 
     groups: int
     generations: int
@@ -39,7 +39,7 @@ class Written:
 
 
 def write_fleet(folder: Path, generations: int, days: int = DAYS) -> Written:
-    """Write files of events of about ``generations`` generations over ``days`` days; the last one is in the past."""
+    """Write files with the events of about ``generations`` generations over ``days`` days, all before this week."""
     groups = max(6, round(generations / PER_GROUP_DAY / days))
     copies = max(1, round(groups / PLAYED_MAX))
     played = min(PLAYED_MAX, round(groups / copies))
@@ -52,12 +52,12 @@ def write_fleet(folder: Path, generations: int, days: int = DAYS) -> Written:
 
 
 def lately_ms(days: int) -> int:
-    """The Monday from which ``days`` days end this week at the latest, because baselines use the last weeks only."""
+    """Return the last Monday from which ``days`` days end before this week: baselines use only the last weeks."""
     return MONDAY_MS + (int(time.time() * 1000) - MONDAY_MS) // _WEEK_MS * _WEEK_MS - -(-days // 7) * _WEEK_MS
 
 
 def copy_groups(once: Path, folder: Path, copies: int) -> None:
-    """Copy all groups of the files in ``once`` into ``folder``, ``copies`` times, each time with other names."""
+    """Copy all groups of the files in ``once`` to ``folder``, ``copies`` times, each time with other names."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(once.glob("events-*.gz")):
         lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)

@@ -1,8 +1,9 @@
-"""`aggregate` after one more day of events, compared with the same tables computed from the whole history.
+"""Measures `aggregate` after one more day of events, compared with the same tables from the whole history.
 
-Both in one Spark session, with the memory and settings of the command; its start is not measured. Before them, a full
-run without the last day compiles the code of full runs, but not that of increments. Other increments: one late event,
-and none. `aggregate` computes its other tables always from the whole history; they are shown for comparison.
+Both runs are in one Spark session with the memory and settings of the command; the start of the session is not
+measured. A full run without the last day comes first, so that Java has compiled the code of full runs, but not that of
+increments. Two other increments are measured: one late event, and no new event. `aggregate` always computes its other
+tables from the whole history; they are shown for comparison.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Laps:
         self._last: tuple[str, float, float] | None = None
 
     def step(self, name: str) -> None:
-        """End the step before, and begin this one."""
+        """End the last step, and begin the step ``name``."""
         now = perf_counter(), cpu_s()
         if self._last:
             before, seconds, cpu = self._last
@@ -54,7 +55,7 @@ class Laps:
 
 
 def main(scale: float = 1.0) -> None:
-    """Run `aggregate` over the history without its last day, with it, and over all again."""
+    """Run `aggregate` without the last day, update its tables for the last day and other increments, and compare."""
     copies = max(1, round(scale))
     with (
         tempfile.TemporaryDirectory(prefix="bench-increments-") as folder,

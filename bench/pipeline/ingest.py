@@ -1,8 +1,10 @@
-"""Ingested events and decoded generations per second, compared with a bare read in the same Spark.
+"""Measures ingested events and decoded generations per second, compared with a bare read in the same Spark session.
 
-Bare: Spark's Kafka source, every value's bytes counted. Ingest: the stream as ``pipeline ingest`` runs it, decoded and
-merged into an empty table, and then once more under a new checkpoint, when every event is known. Backfill: an offsets
-topic, of which one record in `RECORDS_PER_GENERATION` is a generation of 20 members, decoded and emitted as an event.
+- The bare read uses Spark's Kafka source, and counts the records and the bytes of their values.
+- Ingest runs the stream as ``pipeline ingest`` does: it decodes the events and merges them into an empty table. It then
+  runs again with a new checkpoint, when the table already has every event.
+- Backfill decodes the generations of an offsets topic and returns them as events. One record in
+  `RECORDS_PER_GENERATION` is a generation, with 20 members.
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GENERATIONS = 20_000
-"""Generations in the events topic: about 60,000 events of 2 kB."""
+"""Number of generations in the events topic, which has about 60,000 events of 2 kB."""
 
 OFFSETS_RECORDS = 1_500_000
 EVENTS_TOPIC, EVENTS_PARTITIONS = "rebalance-events", 6
 RECORDS_MAX = 100_000
-"""Records of one micro-batch: the default of ``pipeline ingest``."""
+"""Maximum number of records in one micro-batch: the default of ``pipeline ingest``."""
 
 CORES = 2
 

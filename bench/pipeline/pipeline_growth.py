@@ -1,7 +1,7 @@
-"""Growth of the pipeline: ten times the rows, ten times the groups, ten times the members.
+"""Measures the growth of the pipeline's cost: ten times the rows, ten times the groups, ten times the members.
 
-Each is compared with the same base: groups of four members over a week. The exponent of size is 1 if the cost is
-proportional; below 1, the fixed cost of a run is part of it.
+Each size is compared with the same base: groups of four members over a week. The exponent is 1 if the cost is
+proportional to the size. The fixed cost of a run makes the exponent smaller.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ GROUPS = 120
 MEMBERS = 4
 DAYS = 7
 PLAYED = 6
-"""Groups that are played, in three of the kinds there are; the others are copies of them."""
+"""Number of simulated groups, all of them classic, with three assignors; the other groups are copies of them."""
 
 
 RARELY = 0.001
-"""A rate per day, of all causes by which the number of rebalances would depend on the number of members."""
+"""Rate per day of all causes but crashes, because their number of rebalances depends on the number of members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Size:
 
 def main(scale: float = 1.0) -> None:
     """Run the base size and the three larger ones."""
-    groups = PLAYED * max(1, round(GROUPS * scale / PLAYED))  # so that both sizes have the same number of copies
+    groups = PLAYED * max(1, round(GROUPS * scale / PLAYED))  # a whole number of copies of the simulated groups
     days = DAYS if scale >= 1 / 20 else 1
     base = Size(groups, days=days)
     sizes = {
@@ -87,7 +87,7 @@ def _play(size: Size, folder: Path) -> None:
 
 
 def _plan(size: Size, number: int) -> GroupPlan:
-    """A plan of equal groups with different assignors; partitions per member are constant."""
+    """Return the plan of a group. Groups differ only in their assignor; the partitions per member are constant."""
     assignor = ("range", "cooperative-sticky", "roundrobin")[number % 3]
     return GroupPlan(
         number,

@@ -1,7 +1,7 @@
-"""A day of micro-batches, one every five minutes: number of files, duration, and files after `maintain`.
+"""Measures a day of micro-batches, one every five minutes: number of files, duration, and files after `maintain`.
 
-Real streaming, as fast as it goes: each batch has the events of five minutes. The first Ctrl-C ends it early, and
-counts the batches so far.
+The stream is a real one and runs as fast as it can; each batch has the events of five minutes. The first Ctrl-C ends it
+early, and the batches so far are counted.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, FleetPlan
 from rebalance_agent.testing.synthetic.synthetic_history import history
 
 BATCHES = 288
-"""Micro-batches of a day, one every five minutes."""
+"""Number of micro-batches in a day, one every five minutes."""
 
 EVENTS = 175
-"""Events in five minutes, of a thousand groups that rebalance fifty times a day."""
+"""Number of events in five minutes from a thousand groups that rebalance fifty times a day."""
 
 REPORTED_EVERY = 24
 TOPIC = "rebalance-events"

@@ -1,8 +1,9 @@
-"""What-if generations per second: Spark compared with a plain Python loop, on a synthetic history.
+"""Measures generations per second of the what-if replay: Spark, compared with a plain Python loop.
 
-Both read the same rows of table ``generations`` and do the same work: parse, replay through every strategy, check the
-fidelity. Spark processes a tenth of the groups and then all of them: the additional time of the second run is the cost
-of the additional generations, and the rest is a fixed cost. The loop uses one core, and processes the tenth.
+Both read rows of the table ``generations`` of a synthetic history, and do the same work: they parse the rows, replay
+them through every strategy, and check the fidelity. Spark processes a tenth of the groups and then all groups. The
+additional time of the second run is the cost of the additional generations; the rest is a fixed cost. The loop uses one
+core, and processes the same tenth, or fewer groups with about `LOOP_MAX` generations.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.whatif_tables import OBJECTS_NEW_MAX, studies
 
 GENERATIONS = 1_000_000
-"""``--scale 0.05`` shows the same trend."""
+"""Approximate number of generations; ``--scale 0.05`` shows the same trend."""
 
 LOOP_MAX = 20_000
-"""Maximum number of generations for the loop; the cost per generation does not depend on their number."""
+"""Approximate maximum number of generations for the loop; the cost of one does not depend on their number."""
 
 SHARE = 1 / 10
 CORES = 2
 
 
 def main(scale: float = 1.0) -> None:
-    """Make a fleet of about ``GENERATIONS * scale`` generations, and replay it both ways."""
+    """Write a history of about ``GENERATIONS * scale`` generations, and replay it in both ways."""
     with (
         tempfile.TemporaryDirectory(prefix="bench-whatif-") as folder,
         open_session(SessionSettings(master=f"local[{CORES}]", driver_memory="2g"), "bench") as spark,
@@ -80,7 +81,7 @@ def _loop(rows: DataFrame) -> Took:
 
 
 def _share(rows: DataFrame, share: float) -> DataFrame:
-    """Rows of about ``share`` of the groups."""
+    """Return the rows of about this ``share`` of the groups."""
     return rows.where(F.pmod(F.xxhash64("group"), F.lit(10_000)) < share * 10_000)
 
 

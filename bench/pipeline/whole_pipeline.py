@@ -1,7 +1,7 @@
-"""The whole pipeline on files of events: seconds, CPU and peak memory of each stage.
+"""Measures the whole pipeline on files of events: seconds, CPU and peak memory of each stage.
 
-``rebalance-agent pipeline run`` in its own process, with its default memory and settings. Its log lines separate the
-stages. Each stage is printed when it ends, and after Ctrl-C the interrupted stage as far as it ran.
+``rebalance-agent pipeline run`` runs in its own process with its default memory and settings. Its log lines separate
+the stages. Each stage is printed when it ends. After Ctrl-C, the interrupted stage is printed, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ class Lap:
 
 @dataclass
 class Run:
-    """A run of the command: files of ``events``, ``folder`` for tables and report, ``summary``: its last line."""
+    """A run of the command. ``events``, ``folder``: where it reads events, and writes tables and the report.
+
+    ``laps``: the stages that have ended. ``summary``: the last line of the output.
+    """
 
     events: Path
     folder: Path
@@ -71,7 +74,7 @@ class Run:
             running.wait(END_S)
 
     def whole(self, name: str = "") -> Lap:
-        """The sum of all stages whose name begins with ``name``; memory: the maximum."""
+        """Return the sum of all stages whose name begins with ``name``; of their memory, the maximum."""
         some = [each for each in self.laps if each.name.startswith(name)]
         seconds, cpu = sum(each.seconds for each in some), sum(each.cpu for each in some)
         return Lap("total", seconds, cpu, max(each.java for each in some), max(each.workers for each in some))

@@ -14,7 +14,7 @@ NUMBERS = (
     Panel(
         1,
         "Groups",
-        "How many consumer groups does the observer see? 0 means that no observer is scraped: see the Agent board.",
+        "How many consumer groups are observed? 0 means that no observer is scraped: see the Agent board.",
         (Query(f"count({gauge('kafka_rebalance_group_info', GROUP)})", now=True),),
         Look.NUMBER,
         width=4,

@@ -111,7 +111,11 @@ class GroupSummary:
     group: Annotated[str, "the group's id"]
     group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
     state: Annotated[GroupState, "the state in the broker's own spelling"]
-    source: Annotated[Source, "`records`: the offsets topic; `admin`: polls only, so most other fields are missing"]
+    source: Annotated[
+        Source,
+        "`records`: the offsets topic; `frames`: reports of leaders; `describe`: descriptions with epochs; `admin`: "
+        "other polls, so most other fields are missing",
+    ]
     generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol, "whether all partitions stop in a rebalance, or only those that move"]
@@ -133,7 +137,7 @@ class GroupSummary:
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "since when it is Empty, if it had members; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
-    rebalances: Annotated[int, "rebalances that completed since this process first saw the group"]
+    rebalances: Annotated[int, "rebalances that completed since this process detected the group"]
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[
@@ -172,7 +176,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupCounters:
-    """Totals since this process first saw the group."""
+    """Totals since this process detected the group."""
 
     completed: Annotated[Mapping[str, int], "rebalances by trigger"]
     followups: Annotated[int, "follow-up generations of cooperative rebalances"]

@@ -1,4 +1,4 @@
-"""Random groups of KIP-848, by seed: members in any order, with what the coordinator gave them before."""
+"""Random groups of KIP-848, by seed: members in any order, with the partitions that they owned before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_agent.model.subscription import GroupSubscription, MemberSubscrip
 
 
 def broker_group(seed: int) -> GroupSubscription:
-    """A group of up to 12 members and 6 topics, named in the order of their ids."""
+    """A group of up to 12 members and 6 topics; the topics' names are in the order of their ids."""
     rnd = random.Random(seed)
     topics = {f"t{at}": TopicMetadata(rnd.choice([1, 2, 3, 5, 8, 12, 30])) for at in range(rnd.randint(1, 6))}
     equal = rnd.random() < 0.5
@@ -32,7 +32,7 @@ def _some(rnd, topics):
 
 
 def _owned(rnd, topics, members, kind):
-    """Member id -> what it owns: partitions of single owners, in any order; some without owner, some not subscribed."""
+    """Member id -> its partitions. No partition has two owners, some have none; a few owners are not subscribed."""
     if kind == "nothing":
         return {}
     former = members[:-1] if kind == "one joined" else members

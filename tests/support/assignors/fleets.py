@@ -15,7 +15,7 @@ CHANGES = ("topic added", "topic removed", "partition added", "partition removed
 
 
 def fleet(rnd: random.Random, hosts: int, consumers: int, topics: dict[str, int]) -> GroupSubscription:
-    """``hosts`` with this number of ``consumers`` each, which have the host's name as client id and the same
+    """``hosts`` with ``consumers`` members each, whose ids begin with the host's name, and which subscribe to the same
     ``topics``."""
     members = [
         MemberSubscription(f"application{host + 1:02}-{_uuid(rnd)}", tuple(topics))

@@ -13,7 +13,7 @@ COORDINATOR = "org.apache.kafka.coordinator.group"
 
 
 class KafkasAssignor:
-    """One of the brokers' assignors; topics get random ids, in the order of the group's topics."""
+    """One of the brokers' assignors; topics get random ids, which it reads in the order of the topics."""
 
     def __init__(self, name: str) -> None:
         start_java()
@@ -26,7 +26,7 @@ class KafkasAssignor:
         self._type = jpype.JClass(f"{COORDINATOR}.api.assignor.SubscriptionType")
 
     def assign(self, group, seed):
-        """Member id -> partitions, and the order in which the assignor sees the members."""
+        """Member id -> partitions, and the order in which the assignor gets the members."""
         rnd = random.Random(seed)
         uuids = [self._uuid(rnd.getrandbits(63), rnd.getrandbits(63)) for _ in group.topics]
         equal = len({frozenset(each.topics) for each in group.members}) == 1

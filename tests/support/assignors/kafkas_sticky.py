@@ -31,7 +31,7 @@ class Comparison:
     """Counts of groups, and of partitions in them, after all rounds of the rebalance.
 
     ``above``: partitions by which Kafka's highest load is above ours; ``needless``: partitions that Kafka's moves
-    although it has the same balance as ours; ``more_rounds``: groups in which it needs more rebalances than ours, of
+    in addition to ours for the same balance; ``more_rounds``: groups in which it needs more rebalances than ours, of
     which ``our_rounds`` is the highest number.
     """
 
@@ -110,7 +110,7 @@ def compare(name: str) -> Comparison:
 
 
 def random_groups(strategy: Strategy) -> Iterator[tuple[GroupSubscription, GroupSubscription]]:
-    """Groups as the leader gets them, with their members' partitions. Java refuses a group without members."""
+    """Pairs: a group as the leader gets it, and with its true ownership. None is empty, because Java rejects that."""
     left, seed = GROUPS, 0
     while left:
         for stop in Walk(seed, newest=True).stops(strategy, STEPS):

@@ -12,7 +12,7 @@ from rebalance_agent.model.subscription import GroupSubscription, MemberSubscrip
 def mixed_group(seed: int) -> GroupSubscription:
     """A group of up to 10 members and 8 topics; some partitions are owned, some by members that do not subscribe.
 
-    Built from a seed, as groups that grow and shrink draw by draw are rarely this tangled.
+    Built from a seed, because groups that Hypothesis draws step by step are rarely as mixed.
     """
     rnd = random.Random(seed)
     topics = {f"t{place}": rnd.choice([1, 1, 2, 3, 4, 7, 12, 20]) for place in range(rnd.randint(1, 8))}

@@ -20,7 +20,7 @@ EXAMPLE = ROOT / "examples" / "rendezvous"
 
 
 class Entry:
-    """An entry point; ``found`` is what its module has, or what an import raises."""
+    """An entry point; ``found``: the object in its module, or the exception that the import raises."""
 
     def __init__(self, name, found, package="acme", version="1.0"):
         self.name, self.value, self._found = name, f"{package}.module:OBJECT", found
@@ -35,7 +35,7 @@ class Entry:
 
 
 def declared(monkeypatch, *entries):
-    """Make ``entries`` the installed ones, in this process; return them."""
+    """Make ``entries`` the only installed ones in this process; return them."""
     monkeypatch.setattr(strategy_registry, "_PLUGINS", Plugins(STRATEGIES, lambda: entries))
     return entries
 
@@ -60,9 +60,9 @@ def declare(site, package, version="1.0", /, **strategies):
 
 
 def run(site, *arguments, stdin=None, folder=None):
-    """Run a separate Python that finds what is installed in ``site``; ``arguments`` are those of ``python``.
+    """Run a separate Python process with the packages in ``site``; ``arguments`` are those of ``python``.
 
-    ``folder``: where it is started, by default where this process was.
+    ``folder``: its working directory, by default that of this process.
     """
     return subprocess.run(
         [sys.executable, *arguments],
@@ -76,5 +76,5 @@ def run(site, *arguments, stdin=None, folder=None):
 
 
 def command(site, *arguments, stdin=None):
-    """``rebalance-agent`` where ``site`` is installed."""
+    """Run ``rebalance-agent`` with the packages in ``site``."""
     return run(site, "-m", "rebalance_agent.cli.main", *arguments, stdin=stdin)

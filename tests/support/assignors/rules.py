@@ -124,7 +124,7 @@ def knotty_groups():
 
 @st.composite
 def next_groups(draw, before: GroupSubscription, assignment: GroupAssignment, generation: int):
-    """The possible next groups: members keep their partitions, and one property of the group changes."""
+    """A possible next group: members keep their partitions, and one property of the group changes."""
     topics = dict(before.topics)
     members = [
         replace(each, owned=assignment.members[each.member_id], generation=generation, user_data=None)
@@ -188,8 +188,8 @@ def dated(strategy: Strategy, subscription: GroupSubscription) -> GroupSubscript
 
 
 def check(strategy: Strategy, subscription: GroupSubscription, assignment: GroupAssignment) -> None:
-    """Check that an assignment is valid, complete and subscribed, and gives no member a partition that another one
-    still owns."""
+    """Check that an assignment is valid and complete, that its owners are subscribed, and that no member gets a
+    partition that another one still owns."""
     ids = {each.member_id for each in subscription.members}
     subscribed = {each.member_id: set(each.topics) for each in subscription.members}
     wanted = {topic for topics in subscribed.values() for topic in topics}

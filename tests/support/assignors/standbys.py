@@ -92,7 +92,7 @@ def rebalances(
 
 
 def awaited(assignment: GroupAssignment, member_id: str) -> TopicPartitions:
-    """The copies of a member that partitions wait for."""
+    """The warm-up copies of a member: partitions move to it when these are complete."""
     _, copies = decode_standby_assignment(assignment.user_data[member_id])
     return copies.warmups
 

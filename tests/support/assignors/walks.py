@@ -1,6 +1,6 @@
 """Sequences of changes of a group, given to an assignor in the form in which clients send them.
 
-From a seed, because mixed groups of some size are rare among those that Hypothesis grows draw by draw.
+Built from a seed, because mixed groups of some size are rare among those that Hypothesis draws step by step.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Member:
         )
 
     def truth(self, strategy: Strategy) -> MemberSubscription:
-        """The claimed partitions, and their generation."""
+        """The member with the partitions that it claims, and their generation as far as the leader can read it."""
         cooperative = strategy.protocol is RebalanceProtocol.COOPERATIVE
         dated = self.version >= 2 or ("weighted" not in strategy.name and not self.undated)
         return MemberSubscription(

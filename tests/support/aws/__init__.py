@@ -1,1 +1,1 @@
-"""Amazon's IAM: a broker that verifies its tokens, and the signatures that AWS publishes."""
+"""Amazon's IAM: a broker that verifies its tokens, and AWS's algorithm of signatures."""

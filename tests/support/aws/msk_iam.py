@@ -1,4 +1,4 @@
-"""A broker that takes tokens of IAM as Amazon MSK does."""
+"""A broker that accepts tokens of IAM as Amazon MSK does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signature Version 4 of a signed URL, from AWS's description of it: for tests of tokens."""
+"""Computes Signature Version 4 of a signed URL, from AWS's description, for tests of tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def signing_key(secret, day, region, service):
 
 
 def signature(url, secret, payload=EMPTY):
-    """The signature of a URL's query, which has all parameters but ``X-Amz-Signature``; only the host is signed."""
+    """The signature of a URL (without its ``X-Amz-Signature``), whose only signed header is the host."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     query.pop("X-Amz-Signature", None)

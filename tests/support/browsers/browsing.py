@@ -65,7 +65,7 @@ def browser():
 
 
 class Browser:
-    """One page at a time. ``problems``: console errors, exceptions and rejected requests."""
+    """One page at a time. ``problems``: console errors and warnings, exceptions, requests to other servers."""
 
     def __init__(self, reads, writes):
         self._reads, self._writes = reads, writes

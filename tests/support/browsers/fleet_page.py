@@ -27,7 +27,7 @@ TEXT = "document.getElementById('main').innerText"
 
 
 class FleetPage:
-    """A process that shows groups; tests change ``views`` and add to ``history``."""
+    """Page and API of an agent with synthetic groups; tests change ``views`` and add to ``history``."""
 
     def __init__(self, groups=8, days=2, *, rename=None):
         """``rename``: number of a group -> the name to give it."""

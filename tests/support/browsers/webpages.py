@@ -48,7 +48,7 @@ class _Reader(HTMLParser):
 
 
 def well_formed(page):
-    """Assert that tags are balanced, and that there is no script, handler, style or foreign address."""
+    """Assert that tags are balanced, and that there is no handler, style, foreign address or script but `SCRIPTS`."""
     reader = _Reader()
     reader.feed(page.decode())
     reader.close()

@@ -77,7 +77,7 @@ def binary() -> tuple[Path, Path | None]:
 
 
 def _anywhere(unpacked: Path) -> Path:
-    """Debian's build reads templates from `_SHARE`; an unpacked one reads them relative to its working directory."""
+    """A copy of Debian's build that reads its templates relative to its working directory instead of in `_SHARE`."""
     program = unpacked.with_name("alertmanager-anywhere")
     if not program.exists():
         here = _SHARE[1:].replace("/prometheus", "//prometheus")  # with unchanged length

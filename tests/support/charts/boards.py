@@ -37,7 +37,7 @@ def panels(board: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def variables_in(text: str) -> set[str]:
-    """The names of all variables of a board."""
+    """The names of all variables in a text."""
     return {braced or bare for braced, bare in VARIABLE.findall(text)}
 
 
@@ -75,7 +75,7 @@ def filled(
 ) -> str:
     """The query for Prometheus: All for every variable, the whole range, Grafana's interval for rates.
 
-    Grafana asks for windows of at least four scrapes, and of one scrape more than the points' distance.
+    Grafana's windows of rates have at least four scrapes, and one scrape more than the points' distance.
     """
     step = max(step, scrape)
     window = math.ceil(max(step + scrape, 4 * scrape))

@@ -1,4 +1,4 @@
-"""What panels show: data frames of Grafana's Prometheus datasource, through Grafana's functions (`apply.mjs`)."""
+"""What panels show: data frames of Grafana's Prometheus datasource, processed by Grafana's functions (`apply.mjs`)."""
 
 from __future__ import annotations
 

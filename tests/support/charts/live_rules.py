@@ -17,7 +17,7 @@ SHORT: Mapping[str, Mapping[str, Value]] = {
     "KafkaGroupTopicsOnOneHost": {"for": "3s"},
     "RebalanceAgentDown": {"for": "2s", "memory": "10m"},
 }
-"""Alerts on states that the demo shows for seconds, but that fire after minutes."""
+"""Alert -> values with which it fires within seconds: the demo has these states too briefly for the committed ones."""
 
 
 def written(folder: Path, interval: str) -> list[Path]:

@@ -119,7 +119,7 @@ def test_file(cases: list[Case], rule_path: Path) -> str:
 
 
 def silenced(case: Case) -> Case:
-    """The case without annotations."""
+    """The case with ``-`` in place of the texts that `unworded` removes."""
     expect = {
         time: [each | dict.fromkeys(("summary", "description", "dashboard_url"), "-") for each in firing]
         for time, firing in case.expect.items()
@@ -128,7 +128,7 @@ def silenced(case: Case) -> Case:
 
 
 def unworded(rule_text: str) -> str:
-    """The rules without annotations except the runbook's address, which contains no number."""
+    """The rules with ``-`` in place of annotations, except the runbook's address, which contains no number."""
     loaded = yaml.safe_load(rule_text)
     for rule in loaded["groups"][0]["rules"]:
         if "annotations" in rule:

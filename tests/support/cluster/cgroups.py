@@ -31,7 +31,7 @@ def make(root: Path = _ROOT) -> None:
 
 
 def remove(root: Path = _ROOT) -> None:
-    """Remove it with everything below. Its processes must have ended."""
+    """Remove the cgroup and everything below it. Its processes must have ended."""
     clock, pause = SystemClock(), threading.Event()
     end = clock.monotonic() + END_SECONDS_MAX
     ours = [hierarchy / NAME for hierarchy in _hierarchies(root)]

@@ -12,9 +12,9 @@ from support.kafka.certificates import Authority
 
 
 class Access:
-    """Files in ``folder`` for the API server at ``host:port``, and for ``users``: a group (or none) by name.
+    """Files in ``folder`` for the API server at ``host:port``, and for ``users``: user name -> group, or empty.
 
-    ``service``: the address under which pods reach it.
+    ``service``: the address at which pods reach it.
     """
 
     def __init__(self, folder: Path, host: str, port: int, service: str, users: Mapping[str, str]) -> None:
@@ -24,7 +24,7 @@ class Access:
         names += [f"DNS:{name}" for name in ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")]
         self.server = self.authority.issue("kube-apiserver", ",".join(names))
         self.service_accounts = self.authority.issue("service-accounts")
-        """Its key signs their tokens."""
+        """The key of this certificate signs the tokens of service accounts."""
 
         self.tokens = folder / "tokens.csv"
         given = {user: secrets.token_hex(16) for user in users}

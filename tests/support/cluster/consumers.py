@@ -32,7 +32,7 @@ _RESTRICTED = {
 
 
 class Consumers:
-    """A namespace ``name`` whose pods consume the topic ``name`` in the group ``name``; for a ``with``."""
+    """A namespace ``name`` whose pods consume the topic ``name`` in the group ``name``. Use it in a ``with``."""
 
     def __init__(self, node: Node, image: str, bootstrap: str, name: str) -> None:
         self.node, self.name = node, name
@@ -142,10 +142,10 @@ def ready(pod: dict[str, Any]) -> bool:
 
 
 def samples(address: str, name: str, **labels: str) -> dict[str, float]:
-    """Values of a metric at ``http://ADDRESS/metrics`` with these labels, by the series' text.
+    """Labels (``{NAME="VALUE",...}``) -> value of each series of a metric with these labels, from ``ADDRESS/metrics``.
 
     A Service refuses connections while none of its pods is ready, as after a restart of kubelet, which probes all pods
-    anew: a refused request is tried again.
+    again: a refused request is repeated.
     """
     status, text = answered(lambda: http(f"http://{address}/metrics"), refusal=URLError)
     assert status == 200, text
@@ -159,7 +159,7 @@ def samples(address: str, name: str, **labels: str) -> dict[str, float]:
 
 
 def events(bootstrap: str, group: str, topic: str = "rebalance-events") -> list[dict[str, Any]]:
-    """All events of a group in a topic, in the order of their partitions."""
+    """All events of a group in a topic; those of one partition are in order."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "nobody", "enable.partition.eof": True})
     parts = consumer.list_topics(topic, 10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, part, 0) for part in parts])

@@ -1,7 +1,7 @@
 """Kubernetes' control plane without a node: real etcd and kube-apiserver on a given address.
 
-Admission, validation, defaults, roles and policies are all there. Controllers are missing: nothing is scheduled, and a
-new namespace has no service account until it is created explicitly.
+It has admission, validation, defaults, roles and policies. It has no scheduler and no controllers: pods are not
+scheduled, and a new namespace has no service account until a test creates one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOG_LINES = 20
 
 
 class RefusedError(AssertionError):
-    """A program ended with an error; the text is its output."""
+    """A program ended with an error, or did not get ready; the text contains its output."""
 
 
 def documents(manifests: Iterable[Mapping[str, Any]]) -> str:
@@ -49,8 +49,8 @@ def documents(manifests: Iterable[Mapping[str, Any]]) -> str:
 class ControlPlane:
     """An API server in ``folder`` with its own database. Use it in a ``with``.
 
-    ``host``: the address on which it listens. ``users``: groups by name; each gets a kubeconfig. ``arguments``: further
-    ones of kube-apiserver.
+    ``host``: the address on which it listens. ``users``: user name -> group; each gets a kubeconfig.
+    ``arguments``: further arguments of kube-apiserver.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class ControlPlane:
         """kubectl's standard output.
 
         Raises:
-            RefusedError: it failed; the text is its standard error.
+            RefusedError: it failed; the text contains its arguments and its standard error.
 
         """
         return self._call("kubectl", arguments, stdin, user)
@@ -128,7 +128,7 @@ class ControlPlane:
         ``namespace``: for objects without one.
 
         Raises:
-            RefusedError: one has an unknown field, is not valid, is not admitted, or is warned of.
+            RefusedError: one has an unknown field, is not valid, is not admitted, or causes a warning.
 
         """
         return [

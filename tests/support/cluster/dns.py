@@ -1,7 +1,7 @@
 """Resolves names of services for pods without a cluster's DNS: ``NAME.NAMESPACE.svc.cluster.local``.
 
-Only what the tests need of RFC 1035: one question of type A in a datagram; everything else has no answer (NXDOMAIN, or
-no record for other types).
+It answers one question of type A in a datagram, the part of RFC 1035 that tests need. For unknown names the answer is
+NXDOMAIN; for other types it contains no record.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _TYPE_A, _CLASS_IN, _NAME_ERROR = 1, 1, 3
 _ANSWERED = 0x8180  # a response, recursion desired and available
 
 Addresses = Callable[[str, str], str | None]
-"""Service's name and namespace -> its address, None where there is none."""
+"""Service's name and namespace -> its address, None if there is none."""
 
 
 def answer(query: bytes, addresses: Addresses) -> bytes | None:
-    """The datagram of the reply; None if it was no query."""
+    """The reply to a datagram; None if this is not a query with one question."""
     if len(query) < _HEADER.size:
         return None
     number, flags, questions, *_ = _HEADER.unpack_from(query)
@@ -55,7 +55,7 @@ def answer(query: bytes, addresses: Addresses) -> bytes | None:
 
 
 def _question(query: bytes) -> tuple[list[str], int] | None:
-    """The name's labels, and the end of the query; None if it is truncated."""
+    """The labels of the name, and the offset where the question ends; None if it is truncated."""
     labels, at = [], _HEADER.size
     while at < len(query) and (length := query[at]):
         labels.append(query[at + 1 : at + 1 + length].decode("ascii", "replace"))
@@ -68,7 +68,7 @@ class Dns:
     """The server; it runs during a ``with`` inside the node's network."""
 
     def __init__(self, addresses: Addresses) -> None:
-        """``addresses`` is asked for each question."""
+        """``addresses`` is called for each question."""
         self._addresses = addresses
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._thread = threading.Thread(target=self._serve, name="dns", daemon=True)

@@ -36,7 +36,7 @@ class Place:
 
 
 def write_files(place: Place, kubeconfig: Path) -> None:
-    """Write them into ``place.root``; ``kubeconfig`` is kube-proxy's."""
+    """Write the files of all programs into ``place.root``; ``kubeconfig`` is kube-proxy's."""
     for folder in ("log", "cni", "kubelet"):
         (place.root / folder).mkdir(parents=True, exist_ok=True)
     place.run.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Builds the node's images without a registry: pause image, a base like ``python:3.11-slim``, ours.
+"""Builds the node's images without a registry: the pause image, a base image, and the project's images.
 
-The base consists of Debian's packages (mmdebstrap), with the same Python, pip and venv as the official image. buildah
-then builds the project's own Dockerfile on it.
+The base, which replaces ``python:3.11-slim``, consists of Debian's packages (mmdebstrap), with Python 3.11, pip and
+venv. buildah then builds the project's own Dockerfile on it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def base_image() -> str:
 
 
 def build_image(reference: str, target: str, base: str | None = None) -> None:
-    """Build a target of the Dockerfile on ``base``, by default the one of Debian's packages."""
+    """Build a target of the Dockerfile on ``base``, by default `base_image`."""
     secrets = [f"--secret=id={name},src={path}" for name, path in _SECRETS.items() if path.exists()]
     options = ("--isolation=chroot", "--layers", "--network=host", "--pull-never", f"--target={target}")
     base = f"--build-arg=PYTHON={base or base_image()}"

@@ -1,4 +1,4 @@
-"""A Kafka for the node, on an address that pods can reach: the embedded broker with another listener."""
+"""A Kafka broker for the node, at an address that pods can reach: the embedded broker with other listeners."""
 
 from __future__ import annotations
 

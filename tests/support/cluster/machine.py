@@ -22,7 +22,7 @@ def reserved(lock: Path = LOCK) -> Iterator[None]:
     """Reserve the machine for the block, at most until this process ends.
 
     Raises:
-        BusyError: another process has it.
+        BusyError: another process has reserved it.
     """
     with lock.open("a+", encoding="ascii") as holder:
         try:

@@ -24,7 +24,7 @@ PACKAGES = {
     "/usr/sbin/iptables": "iptables",
     "/usr/sbin/runc": "runc",
 }
-"""Program -> Debian's package with it."""
+"""Program -> the Debian package that contains it."""
 
 
 def missing() -> str:
@@ -49,7 +49,7 @@ def _absent() -> list[str]:
 
 
 def _elsewhere(program: str) -> bool:
-    """Docker's own packages, for example, have runc in another folder, and Debian's would replace them."""
+    """Whether PATH has it in another folder, as Docker's packages have runc: Debian's package would replace them."""
     return Path(program).parent.name in {"bin", "sbin"} and shutil.which(Path(program).name) is not None
 
 

@@ -1,4 +1,4 @@
-"""A real Kubernetes node: control plane, containerd, kubelet, scheduler, controllers in their own network.
+"""A real Kubernetes node: control plane, containerd, kubelet, scheduler and controllers in their own network.
 
     with Node(place, images) as node:
         node.plane.kubectl("get", "nodes")
@@ -60,7 +60,7 @@ class Node:
 
     def __enter__(self) -> Self:
         """Start everything; returns when the node is ready for pods."""
-        # Built before the network namespace has no route to the outside.
+        # Built before this process enters the network namespace, which has no route to the outside.
         programs = {name: kube_tools.program(name) for name in (*OF_A_CONTROL_PLANE, *OF_A_NODE)}
         with contextlib.ExitStack() as started:
             clean(self.place)  # remains of a killed run
@@ -233,6 +233,6 @@ def _end(process: GuardedProcess) -> None:
 
 
 def _accepts(path: Path) -> bool:
-    """Whether a program listens on the socket; a killed run leaves the file of its own."""
+    """Whether a program listens on the socket; a killed run leaves the file of its socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         return connection.connect_ex(str(path)) == 0

@@ -1,4 +1,4 @@
-"""Clients of KIP-848 of a gateway with seats, frame by frame; the coordinator is the model's."""
+"""Clients of KIP-848 that send frames to a gateway with seats, in front of the model's coordinator."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["EpochClient", "EpochGateway"]
 
 
 class EpochGateway(SeatGateway):
-    """A gateway before a coordinator of KIP-848.
+    """A gateway in front of a coordinator of KIP-848.
 
     ``heartbeats``: those that reached it, decoded. ``refused``: member epoch -> error code of the next such request
-    with an instance id. ``before_answer``: called before each answer.
+    with an instance id. ``before_answer``: called before each answer to a heartbeat.
     """
 
     def __init__(self, *args, **kwargs):
@@ -53,7 +53,7 @@ class EpochGateway(SeatGateway):
 
 
 class EpochClient(SeatClient):
-    """One consumer; ``version``: of its heartbeats. It keeps its member id for its life, as clients of version 1 do."""
+    """One consumer; ``version``: that of its heartbeats. With version 1 it chooses its member id, and keeps it."""
 
     def __init__(self, gateway, client_id="app", version=1, host="127.0.0.1"):
         super().__init__(gateway, client_id, version, host)

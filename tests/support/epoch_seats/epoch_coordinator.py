@@ -1,6 +1,6 @@
 """The coordinator of one group of KIP-848, as far as seats depend on it (measured on 4.3.0 and 4.4.0).
 
-A member gives up partitions at the answer that does not name them any more, so that the model needs no acknowledgement.
+A member gives up partitions with the first answer that does not contain them, so the model needs no acknowledgement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class EpochMember:
 
 @dataclass(frozen=True)
 class Beaten:
-    """An answer; ``partitions``: None where it assigns nothing new."""
+    """An answer; ``partitions``: None if it assigns nothing new."""
 
     error: int
     member_id: str = ""
@@ -39,7 +39,7 @@ class Beaten:
 
 @dataclass
 class EpochCoordinator:
-    """``fences``: whether a member that was replaced may not commit any more; False tests the tests."""
+    """One group. ``fences``: commits of a replaced member are refused; False is a fault for tests to find."""
 
     session: float = 45.0
     epoch: int = 0
@@ -49,7 +49,7 @@ class EpochCoordinator:
     fences: ClassVar[bool] = True
 
     def heartbeat(self, now, member_id, epoch, instance_id=None, topics=None):
-        """One request; ``topics``: what a member that joins subscribes to."""
+        """One request; ``topics``: the subscription of a member that joins."""
         if not self.available:
             return Beaten(NOT_COORDINATOR)
         if epoch == JOINS:
@@ -64,12 +64,12 @@ class EpochCoordinator:
         return self._reconciled(now, member)
 
     def leave(self, now, member_id, instance_id):
-        """The error code of a leave; with both ids refused once a successor has the seat."""
+        """Leave with both ids; return the error code. It is refused once a successor has the seat."""
         return self.heartbeat(now, member_id, LEAVES, instance_id).error
 
     @property
     def state(self):
-        """No member ever waits for another one."""
+        """``stable`` or ``empty``: no member ever waits for another one."""
         return "stable" if self.members else "empty"
 
     def commit(self, member_id, epoch):
@@ -87,12 +87,12 @@ class EpochCoordinator:
                     self._remove(member)
 
     def fail_over(self, now):
-        """Another broker loads the group: sessions begin anew."""
+        """Another broker loads the group: sessions begin again."""
         for member in self.members.values():
             member.heard_at = now
 
     def described(self):
-        """The members, as at this moment."""
+        """A copy of the members."""
         return deepcopy([*self.members.values()])
 
     # -- inside ------------------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ __all__ = ["EpochGroup", "EpochSpreadGroup"]
 
 PATIENCE_S = 60
 CLASSIC_ONLY = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
-"""Properties that clients refuse beside this protocol."""
+"""Properties that clients reject with this protocol."""
 
 
 class EpochGroup(Group):
-    """Its generation is the group epoch, as its coordinator describes it."""
+    """A group of KIP-848; its generation is the group epoch in its coordinator's description."""
 
     def start(self, **properties):
         return super().start(**dict.fromkeys(CLASSIC_ONLY, ""), **{"group.protocol": "consumer"}, **properties)

@@ -1,4 +1,4 @@
-"""The world of the model in a group of KIP-848: gateways and clients before an `EpochCoordinator`."""
+"""The world of the model in a group of KIP-848: gateways and clients of an `EpochCoordinator`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KNOWN = {NONE, NOT_COORDINATOR, UNKNOWN, FENCED_EPOCH}
 
 
 class EpochModelClient(ModelClient):
-    """It keeps its member id for its life."""
+    """A client of KIP-848, which keeps its member id until it ends."""
 
     def on_join(self, answer):
         self.waiting = None
@@ -46,7 +46,7 @@ class EpochModelClient(ModelClient):
 
 
 class EpochModelGateway(ModelGateway):
-    """``leaving``: instance ids of members whose leave was not decided when it came."""
+    """A gateway for a group of KIP-848. ``leaving``: member id -> instance id of members with a seat that leave."""
 
     GROUP_TYPE = GroupType.CONSUMER
 
@@ -93,14 +93,14 @@ class EpochModelGateway(ModelGateway):
             self.world.coordinator.leave(self.world.now, member_id, None)
 
     def _keep(self, act):
-        """Nothing: the coordinator keeps it alone."""
+        """Do nothing: the coordinator keeps the member without the gateway."""
 
     def _forward(self, client, instance_id, join=None):
         """Send a first heartbeat, with the instance id of a seat or unchanged."""
         connection, world = client.connection, self.world
         who = None if self.seats is None else self._newcomer(client)
         if self.seats is not None and connection != client.join_connection:
-            return  # the client is gone, which the core learns separately
+            return  # the client is gone; `closed` reports this to the core
         if instance_id is not None:
             assert not who.member_id, "a frame that may not be changed was changed"
             assert not client.unfenced, "a frame that may not be changed was changed"
@@ -136,7 +136,7 @@ class EpochModelGateway(ModelGateway):
 
 
 class EpochSharingGateway(SharingGateway, EpochModelGateway):
-    """A gateway that knows others by locks."""
+    """An `EpochModelGateway` that shares locks with other gateways."""
 
     def _keep(self, act):
         now = self.world.now
@@ -153,7 +153,7 @@ class EpochSharingGateway(SharingGateway, EpochModelGateway):
 
 
 class EpochWorld(World):
-    """See `World`."""
+    """A `World` with a group of KIP-848."""
 
     COORDINATOR, CLIENT, GATEWAY, KNOWN_ERRORS = EpochCoordinator, EpochModelClient, EpochModelGateway, KNOWN
     PROFILES = tuple(epoch_profile(topics, "", 60_000) for topics in (["t"], ["t", "u"], ["v"]))

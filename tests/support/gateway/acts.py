@@ -6,7 +6,7 @@ from collections import Counter
 
 
 class RecordedActs:
-    """The acts of one gateway; see `ActCounts`."""
+    """Keeps the counts of one gateway's acts, in place of the product's `ActCounts`."""
 
     def __init__(self):
         self.counted = Counter()

@@ -20,7 +20,7 @@ __all__ = ["Held", "disagreements", "held", "moves_that_differ", "ranges"]
 
 
 class Held(NamedTuple):
-    """Client id -> topics and partitions, from the coordinator and from our assignor."""
+    """Client id -> (topic, partition) pairs: ``assigned`` by the coordinator, ``expected`` from our assignor."""
 
     assignor: str
     assigned: dict[str, frozenset[tuple[str, int]]]
@@ -62,7 +62,7 @@ async def _asked(address, group, topics):
 
 
 def disagreements(reported):
-    """Generation -> different assignments of eager members in the gateway's and the observer's events ``reported``."""
+    """Generation -> the gateway's and the observer's assignments of eager members, if they differ in ``reported``."""
     recorded, assigned = _recorded(reported), _by_frames(reported, "assigned")
     numbers = recorded.keys() | assigned.keys()
     return {each: (assigned[each], recorded[each]) for each in numbers if assigned[each] != recorded[each]}
@@ -108,5 +108,5 @@ def _pairs(partitions):
 
 
 def ranges(partitions):
-    """Partitions in the JSON format of events."""
+    """Topic -> partition numbers, from the JSON format of events."""
     return {topic: from_ranges(text) for topic, text in partitions.items()}

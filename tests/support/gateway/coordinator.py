@@ -1,4 +1,4 @@
-"""A minimal coordinator of one classic group that answers frames: without timers, log and errors."""
+"""A minimal coordinator of one classic group that answers requests. It has no timers and no log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEMBER_ID_REQUIRED, INCONSISTENT = 79, 23
 
 
 class ToyCoordinator:
-    """Completes a generation when ``members`` have joined. ``errors``: request class -> its answer."""
+    """Completes a generation when ``members`` have joined. ``errors``: request class -> error code of its answers."""
 
     def __init__(self, members=1, *, topics=None, racks=None):
         self.members, self.topics, self.racks = members, topics or TOPICS, racks or {}

@@ -56,7 +56,7 @@ HEARTBEAT_ANSWER = {
     "assignment": {"topic_partitions": [{"topic_id": ZERO_UUID, "partitions": (1,)}]},
 }
 VERSIONS = {11: range(10), 14: range(6), 12: range(5), 8: range(2, 10), 13: range(3), 1: range(4, 13), 68: range(2)}
-"""API key of a group's frames -> the versions in which they are made here."""
+"""API key of a group's requests -> the versions in which `group_frames` creates them."""
 
 
 class Api(NamedTuple):
@@ -67,7 +67,7 @@ class Api(NamedTuple):
 
 
 class GroupFrames(NamedTuple):
-    """A member's request and the coordinator's answer; empty if the gateway does not read it."""
+    """A member's request and the coordinator's answer, which is empty if the gateway does not read it."""
 
     key: int
     version: int
@@ -193,9 +193,9 @@ def _beats(version):
 
 
 def with_topic_id(frame, name, topic_id):
-    """A TxnOffsetCommit or its answer of version 5, kafka-python's newest, as one of version 6 (KIP-1319).
+    """A TxnOffsetCommit request or answer of version 5, kafka-python's newest, in the format of version 6 (KIP-1319).
 
-    The topic ``name`` becomes ``topic_id`` (16 bytes). The version in a request's head stays.
+    ``topic_id`` (16 bytes) replaces the topic's ``name``. The version in the header of a request is not changed.
     """
     compact = bytes([len(name) + 1]) + name.encode()
     assert frame.count(compact) == 1

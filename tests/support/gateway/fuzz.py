@@ -41,7 +41,7 @@ __all__ = ["Report", "fuzz"]
 NEIGHBOUR = "neighbour"
 AT_ONCE = 20
 PLAY_S = 0.5
-"""Seconds of one hostile client; then it closes its connection, or keeps it open."""
+"""Maximum seconds of one hostile client; then it closes its connection, or keeps it open."""
 
 LENGTH = struct.Struct(">i")
 LENGTHS = (-(2**31), -1, 0, 1, 7, 8, 9, 2**16, 2**24, 2**24 + 1, 2**27, 2**28, 2**28 + 1, 2**31 - 1)
@@ -53,7 +53,7 @@ RULES = ".*=weighted-sticky,assignment.consumer.weight=3"
 
 @dataclass
 class Report:
-    """The result of a run. ``faults`` must be empty; ``rebalances``: of the group that must not be affected."""
+    """The result of a run. ``faults`` must be empty; ``rebalances``: those of the group that must not be affected."""
 
     seed: int
     refused: dict[str, float] = field(default_factory=dict)
@@ -99,7 +99,7 @@ async def fuzz(seed, connections):
 
 @contextlib.contextmanager
 def logged_errors(faults):
-    """Add the gateway's errors in the log to ``faults``."""
+    """Add the gateway's logged errors with a traceback to ``faults``."""
 
     class Listening(logging.Handler):
         def emit(self, record):
@@ -115,7 +115,7 @@ def logged_errors(faults):
 
 
 async def live(port, done, report):
-    """Run a member of a group, and a client with large fetches, while the others are hostile."""
+    """Run a member of a group, and a client with large requests, while the others are hostile."""
     line = await RealBroker.at(f"127.0.0.1:{port}", client_id=NEIGHBOUR)
     member = Client(line, group="neighbours")
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -143,7 +143,7 @@ def spoilt(chance, data):
 
 
 def good(chance):
-    """A valid request."""
+    """A request with a valid header; in rare cases its API, version or body is not valid."""
     if chance.random() < 0.5:
         key = chance.choice(list(VERSIONS))
         return group_frames(key, chance.choice(VERSIONS[key])).request
@@ -194,7 +194,7 @@ MUTATIONS = (frames, noise, damaged, misframed, cut, mismeasured, interleaved)
 
 
 async def hostile(chance, port):
-    """One hostile client: it sends its data at once or in pieces; return the open connections."""
+    """One hostile client: it sends its data at once or in pieces; return its connection if it stays open."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     deaf, stays = chance.random() < 0.2, chance.random() < 0.1
     with contextlib.suppress(OSError, TimeoutError):

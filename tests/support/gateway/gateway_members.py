@@ -1,4 +1,4 @@
-"""Members of every supported client behind gateways, and the conditions at the end."""
+"""kafka-python and aiokafka members for gateways, and the conditions for members of all clients at the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Thread(Lines):
             "auto_offset_reset": "earliest",
             "auto_commit_interval_ms": 1_000,
             "heartbeat_interval_ms": 200,
-            "metadata_max_age_ms": 1_000,  # a leader that does not know the topic yet would not assign it
+            "metadata_max_age_ms": 1_000,  # a leader without metadata of the topic would not assign it
             "session_timeout_ms": 20_000,
             **{name.replace(".", "_"): value for name, value in properties.items()},
         }
@@ -111,7 +111,7 @@ class AiokafkaMember(_Thread):
 
         class Listener(AiokafkaListener):
             async def on_partitions_assigned(self, assigned):
-                if not stopping.is_set():  # else it reads nothing of them, and leaves without a call
+                if not stopping.is_set():  # else it reads none of their records, and leaves without a call
                     member._reported("assigned", assigned)
 
             async def on_partitions_revoked(self, revoked):
@@ -124,8 +124,8 @@ class AiokafkaMember(_Thread):
             while not self._stop.is_set():
                 self._took(await consumer.getmany(timeout_ms=100))
         finally:
-            # aiokafka does not call the listener on stop, only a commit and LeaveGroup follow: then a successor may
-            # begin.
+            # aiokafka does not call the listener on stop; only a commit and LeaveGroup follow, and then a successor
+            # may begin.
             stopping.set()
             self.take_line("revoked", self._clock.now_ms(), *self.owned)
             await consumer.stop()
@@ -143,8 +143,8 @@ def _changes(members):
 
 @contextlib.contextmanager
 def joining(*, alone=True):
-    """Starts members; at the end no member has read records of partitions that it did not own or, if ``alone``, owned
-    a partition of another one."""
+    """Yield a function that starts members; at the end, check that no member read records of partitions that it did
+    not own and, if ``alone``, that no partition had two owners."""
     members = []
     with contextlib.ExitStack() as stack:
 
@@ -171,12 +171,12 @@ def shares(*members):
 
 
 def read_by(*members):
-    """Partition and offset of all records that were read."""
+    """(partition, offset) of all records that these members have read."""
     return set().union(*(dict(each.read) for each in members))  # copies, because members continue to read
 
 
 def described(kafka, group):
-    """The coordinator's description of the group; None if a stopped broker is the coordinator."""
+    """The coordinator's description of the group; None if the request fails, as with a stopped coordinator."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     try:
         return admin.describe_consumer_groups([group])[group].result()
@@ -185,7 +185,7 @@ def described(kafka, group):
 
 
 def read_everything(load, *members):
-    """Assert that all sent records were read."""
+    """Stop ``load``, and wait until the members have read all sent records."""
     load.stop()
     sent = {(partition, offset) for _, partition, offset in load.sent}
     eventually(lambda: sent <= read_by(*members), LONG_S, waiting_for=lambda: len(sent - read_by(*members)))

@@ -19,7 +19,7 @@ UNKNOWN = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0", "gateway_lis
 def free_base(nodes=3):
     """A ``gateway_port_base`` with free ports for node ids from 1, below the ephemeral ports.
 
-    By chance: a gateway that restarts needs its ports again, which another run must not have taken meanwhile.
+    The base is random: a gateway that restarts needs its ports again, and no other run should use them meanwhile.
     """
     bases = range(20_000, 30_000, 10)
     for base in random.SystemRandom().sample(bases, len(bases)):
@@ -34,7 +34,7 @@ def free_base(nodes=3):
 
 @contextmanager
 def gatewaying(properties, **settings):
-    """A listening gateway; ``properties``: bootstrap servers, or Kafka client properties. It does not drain."""
+    """A listening gateway; ``properties``: bootstrap servers, or Kafka client properties. It ends without draining."""
     kafka = {"bootstrap.servers": properties} if isinstance(properties, str) else properties
     usual = {**UNKNOWN, "gateway_port_base": 0, "gateway_drain_seconds": 0, "events_topic": ""}
     chosen = GatewaySettings(kafka=kafka, **usual | settings)

@@ -73,7 +73,7 @@ class Line:
         self._numbers = itertools.count(1)
 
     async def send(self, message):
-        """The client's answer to ``message``; request and answer of the broker are kept."""
+        """Return the answer that the client gets; keep the request that the broker gets, and its answer."""
         frame = self.framed(message)
         head = read_head(frame)
         if self.talk.wants(head):
@@ -88,7 +88,7 @@ class Line:
         ).message
 
     async def exchange(self, frame, answer):
-        """The frames that broker and client get of a request and its answer."""
+        """Return the request as the broker gets it, and the answer as the client gets it."""
         head = read_head(frame)
         sent = await self.talk.request(head, frame, self.ask) if self.talk.wants(head) else frame
         return sent, self.talk.response(head, answer)
@@ -136,7 +136,7 @@ class RealBroker:
 
 @dataclass
 class Client:
-    """A consumer that sends frames: its assignors, and its last answers. Versions are the protocol's."""
+    """A consumer that sends the group protocol's requests. ``names``: its assignors; it keeps the last answers."""
 
     line: Line
     group: str = "orders"

@@ -1,4 +1,4 @@
-"""A proxy before a broker that records all bytes of every connection."""
+"""A proxy in front of a broker that records all bytes of every connection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Recorded:
             each.start()
 
     def ended(self):
-        """Wait for both directions."""
+        """Wait until both directions have ended; return the connection."""
         for each in self._threads:
             each.join(PATIENCE_S)
             assert not each.is_alive()
@@ -63,7 +63,7 @@ class Recorder:
             each.close()
 
     def __len__(self):
-        """Connections so far."""
+        """The number of connections so far."""
         return len(self._connections)
 
     def connection(self, number):

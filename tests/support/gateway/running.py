@@ -37,7 +37,7 @@ class Running:
         return [each for each in events if all(getattr(each, name) == value for name, value in fields.items())]
 
     def generation(self, group):
-        """The newest generation in a response to a member of the group."""
+        """The newest generation in responses to members of the group; -1 without one."""
         return max(
             (each.membership.generation for each in self.groups.entries if each.membership.group == group), default=-1
         )
@@ -107,7 +107,7 @@ def gateway(
 
 
 class Owners:
-    """The owners of partitions by their callbacks; ``twice``: partitions with two owners at the same time."""
+    """The owners of partitions by consumers' callbacks; ``twice``: partitions with two owners at the same time."""
 
     def __init__(self):
         self._lock, self._held, self.twice = threading.Lock(), {}, []

@@ -1,4 +1,4 @@
-"""Clients of a gateway with seats, frame by frame; the coordinator is the model's."""
+"""Clients that send frames to a gateway with seats, in front of the model's coordinator."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
 
 
 class FrameCoordinator:
-    """Answers frames with a `ModelCoordinator`, and lock requests with a `HelperGroup`.
+    """Answers requests with a `ModelCoordinator`, and those for locks with a `HelperGroup`.
 
-    ``errors``: request class -> error code of the next answer to it; ``lock_error``: that of all requests for locks.
+    ``errors``: JoinGroupRequest or HeartbeatRequest -> error code of the next answer (to a JoinGroup only if it has an
+    instance id); ``lock_error``: that of all requests for locks.
     """
 
     def __init__(self, clock):
@@ -190,7 +191,7 @@ async def settle():
 
 
 class SeatClient:
-    """One consumer and its connection, which is also the `ClientConnection` of the gateway's code."""
+    """One consumer and its connection, which implements the `ClientConnection` of the gateway's code."""
 
     def __init__(self, gateway, client_id="app", version=9, host="127.0.0.1"):
         self.gateway, self.client_id, self.version, self.host = gateway, client_id, version, host
@@ -231,7 +232,7 @@ class SeatClient:
         return open_frame(RESPONSES[type(message)[None]], read_head(frame), shown).message
 
     async def _sent(self, frame):
-        """Send a frame; return the answer that the client is shown."""
+        """Send a frame; return the answer that the client gets."""
         head = read_head(frame)
         passed = await self.talk.request(head, frame, self.ask) if self.talk.wants(head) else frame
         if isinstance(passed, OwnAnswer):
@@ -278,7 +279,7 @@ class SeatClient:
         return answer.error_code or answer.members[0].error_code
 
     async def close(self):
-        """End the process: returns when the broker's side of the connection is closed, too."""
+        """End the process; return when the connection to the broker is closed, too."""
         self.gone = True
         await self.talk.client_ended()
         self.closed = True

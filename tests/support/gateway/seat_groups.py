@@ -80,7 +80,7 @@ class SpreadGroup(Group):
         return super().start(**properties)
 
     def next_place(self):
-        """The name of the oldest member's successor."""
+        """The number of the gateway for the oldest member's successor: the one after that member's."""
         return (self.places[0] + 1) % len(self.gateways)
 
     def end_oldest(self):
@@ -110,7 +110,7 @@ def roll_with_surge(group):
 
 
 def check_right(group):
-    """Each member was replaced, and the gateway confirms the spared rebalances."""
+    """Each member was replaced, and the gateway confirms its acts: each handover spared a rebalance."""
     acts = group.through.acts
     eventually(lambda: acts.counted["handover", "right"] == MEMBERS, waiting_for=group.state())
     assert acts.counted["keep", "right"] == MEMBERS
@@ -142,9 +142,9 @@ def begin_period(period_s):
 
 
 def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
-    """As many newcomers as a group has, which start within one admission period, cause one rebalance.
+    """As many newcomers as a group has members, which start within one admission period, cause one rebalance.
 
-    Only the gateway shows that a JoinGroup is held: its client just waits.
+    A cooperative rebalance has two generations. Only the gateway shows that a JoinGroup is held: its client just waits.
     """
     with (
         gateway(
@@ -216,7 +216,7 @@ def check_successor_of_killed(kafka, topic, joined, kind, own, group_kind=Group)
 
 
 def check_killed(kafka, topic, joined, kind, own, group_kind=Group, **properties):
-    """The seat of a killed process without a successor is given up while its session goes on."""
+    """The seat of a killed process without a successor is given up before its session ends."""
     with (
         gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
         Load(kafka, topic, PARTITIONS) as load,

@@ -125,7 +125,7 @@ class Client:
             return await self.reader.readexactly(length)
 
     async def ended(self):
-        """The bytes before the end; second: whether the connection was reset."""
+        """The bytes up to the end of the connection, and whether it was reset."""
         async with asyncio.timeout(PATIENCE_S):
             try:
                 return await self.reader.read(), False
@@ -175,7 +175,7 @@ class NoGroups:
 
 
 class Reported:
-    """Health that keeps its reports."""
+    """A readiness that keeps the reports: part -> its reason, None if it is ready."""
 
     def __init__(self):
         self.parts = {}

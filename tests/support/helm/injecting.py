@@ -27,7 +27,7 @@ SETTINGS = yaml.safe_load((CHART / "files" / "injection.yaml").read_text())
 """Settings that annotations may have."""
 
 EVERY_ANNOTATION = f"injection.annotations={{{','.join(SETTINGS)}}}"
-"""A value of the chart with which all of them take effect on pods."""
+"""A value of the chart that lets all annotations take effect on pods."""
 
 RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
@@ -44,7 +44,7 @@ def pod(*containers: dict[str, Any], labels: Mapping[str, str] | None = None, **
         if name in more:
             metadata[key] = more.pop(name)
     spec = {
-        # Its volume has another name each time.
+        # The token's volume would have another name each time.
         "automountServiceAccountToken": False,
         "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": list(containers) or [container()],
@@ -105,7 +105,7 @@ class Injecting:
 def injecting(server: ControlPlane, *values: str, labels: Mapping[str, str] | None = None) -> Iterator[Injecting]:
     """A release with these ``NAME=VALUE`` and active policies, only for its own namespaces.
 
-    ``labels``: of the pod that shows that they are active.
+    ``labels``: those of the pods that test whether they are active.
     """
     release = f"injection{next(NUMBERS)}"
     if "namespace/agents" not in server.kubectl("get", "namespaces", "--output=name").split():

@@ -1,6 +1,6 @@
 """JSON schemas of Kubernetes' and custom resources for kubeconform, from their definitions.
 
-Objects allow only defined fields, which Kubernetes' own documents do not state.
+In these schemas objects allow only defined fields; Kubernetes' own documents do not restrict this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LOCATION = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
 
 
 CUSTOM = ("servicemonitors", "podmonitors", "prometheusrules", "scheduledsparkapplications")
-"""Custom resources that the chart makes; those of the operators themselves are long."""
+"""Custom resources in the chart; the operators have others, whose definitions are long."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -54,7 +54,7 @@ def _name(group: str, version: str, kind: str) -> str:
 
 
 def _closed(schema: Any) -> Any:
-    """With ``additionalProperties: false`` wherever properties are listed and unknown ones are not kept."""
+    """The schema with ``additionalProperties: false`` where properties are listed and unknown ones are not kept."""
     if isinstance(schema, list):
         return [_closed(each) for each in schema]
     if not isinstance(schema, dict):

@@ -34,7 +34,7 @@ SPARK = {
         "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],
     },
 }
-"""Values for a cluster with the Spark operator. They are in no file, because `helm lint` knows no cluster."""
+"""Values for a cluster with the Spark operator. They are in no file, because `helm lint` has no cluster."""
 
 
 def example_name(example: Path | None) -> str:

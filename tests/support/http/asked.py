@@ -6,7 +6,7 @@ __all__ = ["ask", "joined"]
 
 
 def ask(app, target, method="GET", body=b"", **headers):
-    """Status, headers (as identifiers, with the content type), and body of an answer."""
+    """Status, headers (with the content type) and body of an answer; ``headers``: the request's, with underscores."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     answer = app(Request(method, target, sent, body))
     shown = {"Content-Type": answer.content_type, **dict(answer.headers)}

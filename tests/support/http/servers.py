@@ -18,11 +18,11 @@ from rebalance_agent.clock import SystemClock
 READY_SECONDS_MAX = 90
 
 LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""No proxy can reach our own ports."""
+"""An opener without a proxy: no proxy can reach our own ports."""
 
 
 class Server:
-    """A process in ``folder`` that answers ``/-/ready`` below ``url`` and writes to ``log``. For a ``with``."""
+    """A process in ``folder`` that answers ``/-/ready`` below ``url`` and writes to ``log``. Use it in a ``with``."""
 
     def __init__(self, command: Sequence[str], url: str, log: Path, folder: Path | None = None):
         self.url = url

@@ -24,7 +24,7 @@ REPORTER = "rebalanceagent.client.RebalanceReporter"
 
 
 def kafka_clients(version):
-    """The jars of Kafka's clients: those of a lock file, or of the embedded Kafka."""
+    """The jars of Kafka's clients: those in the lock file of ``version``, or, without one, the embedded Kafka's."""
     lock = HERE / f"kafka-clients-{version}.lock"
     return _locked(lock) if lock.exists() else java_runtime().jars
 

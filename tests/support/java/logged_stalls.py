@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def longest_ms(one, two):
-    """The longest time from the last revocation of a partition to the end of its assignment, by the members' logs."""
+    """Longest ms from the last revoked callback's start to the end of the assigned callback of its partitions."""
     changes = sorted((at, word, numbers) for each in (one, two) for word, at, numbers in each.lines if numbers)
     revoked, longest = {}, 0
     first = max(at for at, word, numbers in changes if word == "revoked")

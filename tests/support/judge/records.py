@@ -1,4 +1,4 @@
-"""Records of classic groups in bytes, written for the judge without the package."""
+"""Records of classic groups as bytes, encoded for tests of the judge without the package's code."""
 
 from __future__ import annotations
 

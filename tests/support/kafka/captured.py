@@ -1,4 +1,4 @@
-"""Captures of a real broker's ``__consumer_offsets`` in ``tests/golden``, from their ``make_*`` scripts."""
+"""Records of a real broker's ``__consumer_offsets``, which the ``make_*`` scripts in ``tests/golden`` captured."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).parents[2] / "golden"
 
 @dataclass(frozen=True)
 class Capture:
-    """One partition from its first record to its last; ``topics``: the cluster at the end."""
+    """One partition from its first record to its last; ``topics``: the cluster's topics at the end."""
 
     name: str
     topics: TopicsSeen
@@ -54,13 +54,13 @@ def _raw(text):
 
 
 CAPTURED_TOPIC = _capture("captured_topic")
-"""Classic and consumer groups, and a migration: few records, whose every event is known."""
+"""Classic and consumer groups, and a migration: few records, all of whose events are known."""
 
 EVERY_KIND = _capture("captured_records")
 """Groups of all four types with every kind of record."""
 
 CAPTURED = tuple((each.key(), each.value()) for each in EVERY_KIND.records)
-"""Key and value of each of these; None is a tombstone."""
+"""Key and value of each record of `EVERY_KIND`; a value of None is a tombstone."""
 
 
 def member_bytes(value):

@@ -49,7 +49,7 @@ class Shown:
 
 
 class Batches:
-    """A reader of partition 0 that returns these records in batches of a given size."""
+    """A reader of partition 0 that returns these records in batches of at most ``most`` records."""
 
     def __init__(self, records, most):
         self.records, self.most, self.positions = list(records), most, {0: 0}
@@ -62,7 +62,7 @@ class Batches:
 
 @dataclass
 class OffsetsPartition:
-    """``counts``: the result of OffsetFetch, by partition of topic t."""
+    """A partition with commits and transactions. ``counts``: the result of OffsetFetch, by partition of topic t."""
 
     records: list[Shown] = field(default_factory=list)
     counts: dict[int, int] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class OffsetsPartition:
     open: dict[str, tuple[int, list[tuple[int, int]]]] = field(default_factory=dict)
 
     def commit(self, partition, offset, transaction=None):
-        """Add a commit; None: a tombstone. It counts at once unless it belongs to a transaction."""
+        """Add a commit (``offset`` None: a tombstone). It has effect at once unless it belongs to a transaction."""
         value = None if offset is None else commit_value(offset)
         if transaction is not None:
             self.open.setdefault(transaction, (self.end, []))[1].append((partition, offset))
@@ -85,7 +85,7 @@ class OffsetsPartition:
         self._append(b"\0\2\0\1g", b"")
 
     def finish(self, transaction, *, commit):
-        """End the transaction; its marker has an offset that no client reads."""
+        """End the transaction; its marker takes an offset, but no client reads it."""
         _, commits = self.open.pop(transaction)
         if commit:
             self.counts |= dict(commits)

@@ -11,7 +11,7 @@ _LENGTH = struct.Struct(">i")
 
 
 class FrameConnection:
-    """One request at a time. Raises OSError where the broker is gone, or does not answer for ``timeout`` seconds."""
+    """One request at a time. Raises OSError if the broker is gone or does not answer within ``timeout`` seconds."""
 
     def __init__(self, address, timeout):
         host, _, port = address.rpartition(":")
@@ -35,7 +35,7 @@ class FrameConnection:
         return self._file.read(*_LENGTH.unpack(head))
 
     def fileno(self):
-        """For `select`."""
+        """The file descriptor of the socket, for `select`."""
         return self._socket.fileno()
 
     def close(self):

@@ -16,7 +16,7 @@ PASSWORD = "not-a-secret"
 
 @contextmanager
 def hidden_offsets(mechanism):
-    """A broker with the topic ``t``, on which the user ``observer`` has all rights except those of administrators."""
+    """A broker with topic ``t``. The user ``observer`` has every permission but Read on the offsets topic."""
     users = Listener.sasl(mechanism, {"observer": PASSWORD})
     with EmbeddedKafka(listeners={"USERS": users}, authorizer=True) as kafka:
         create_topic(kafka.bootstrap_servers, "t", 4)
@@ -27,7 +27,7 @@ def hidden_offsets(mechanism):
 
 @contextmanager
 def beside_the_truth(kafka, mechanism, **settings):
-    """The observer of that user, which writes its events to `EVENTS`; one with all rights writes its own to `TRUTH`."""
+    """An observer as this user publishes to `EVENTS`, and one with all permissions to `TRUTH`; yield the first one."""
     login = {
         "bootstrap.servers": kafka.address("USERS"),
         "security.protocol": "SASL_PLAINTEXT",

@@ -1,6 +1,6 @@
 """Kafka's own Java classes in this process, and our tables' values in their JSON form.
 
-They are those of the newest version that can be embedded, which know every older format.
+The classes are those of the newest version that can be embedded, which reads every older format.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_f
 
 
 CALL_IT_GROUP = {"OffsetCommitKey", "GroupMetadataKey"}
-"""Keys whose group Kafka calls ``group``; in all others it is ``group_id``."""
+"""Keys in which Kafka names the group ``group``; in all others it is ``groupId``."""
 
 
 def start_java() -> None:
-    """Load the newest Kafka's class path. A process can start Java only once, so the first call does."""
+    """Start Java with the newest Kafka's class path, once: a process cannot start Java again."""
     if not jpype.isJVMStarted():
         runtime = java_runtime(kafka_version(VERSIONS[0]))
         library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
@@ -96,7 +96,7 @@ def camel_case(name: str) -> str:
 
 
 def kafka_form(message: Message, version: int, fields: dict[str, Any]) -> dict[str, Any]:
-    """Decoded fields in the format of Kafka's JSON: its names, base64, only tagged fields with other values."""
+    """Decoded fields as in Kafka's JSON: its names, bytes as base64, no tagged fields with default values."""
     form = _struct(message.fields, version, fields)
     if message.name.endswith("Key") and message.name not in CALL_IT_GROUP:
         form["groupId"] = form.pop("group")

@@ -1,4 +1,4 @@
-"""Hypothesis strategies from the record tables: a new table needs no new strategy."""
+"""Hypothesis strategies that are built from the record tables, so a new table needs no new strategy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MESSAGES: tuple[Message, ...] = (
     + tuple({table.key.name: table.key for table in RECORDS.values()}.values())
     + (SUBSCRIPTION, ASSIGNMENT)
 )
-"""All tables."""
+"""All tables of records and keys, and those of the consumer protocol."""
 
 FUTURE = "future_"
 """Prefix of fields that exist only in future messages."""
@@ -86,7 +86,7 @@ def of_the_future(message: Message) -> Message:
 
 
 def without_future(value: Any) -> tuple[Any, int]:
-    """The value of such a message without the new fields, and the number of new fields."""
+    """The value of such a message without the new fields, and the number of new fields with a value of their own."""
     if isinstance(value, list):
         pairs = [without_future(item) for item in value]
         return [item for item, _ in pairs], sum(sent for _, sent in pairs)

@@ -11,11 +11,11 @@ CHUNK = 64 * 1024
 
 
 class Network:
-    """A TCP relay for each (front, behind) port of loopback. Any thread can change its settings.
+    """A TCP relay for each pair of (front, behind) ports on loopback. Any thread can change its settings.
 
-    ``open``: new connections are accepted; ``flowing``: bytes are forwarded, otherwise they wait as behind a lost
-    route; ``delay_s``: delay of every chunk; ``loss``: probability that a chunk is delayed like one that TCP
-    retransmits.
+    ``open``: new connections are relayed, otherwise they are reset; ``delay_s``: delay of every chunk; ``loss``:
+    probability that a chunk is delayed by another ``retransmit_s``, as if TCP sent it again. `freeze` makes all bytes
+    wait, as if a route were lost.
     """
 
     def __init__(self, ways, seed=0, retransmit_s=0.3):
@@ -42,7 +42,7 @@ class Network:
         self._loop.close()
 
     def cut(self):
-        """Reset all connections, and accept no new ones."""
+        """Reset all connections, and each new one."""
         self.open = False
         self._call(self._reset())
 

@@ -1,4 +1,4 @@
-"""Batches of records of the offsets topic, in the form that Spark's workers get."""
+"""The schema of batches of records of the offsets topic, as Spark's workers get them."""
 
 from __future__ import annotations
 

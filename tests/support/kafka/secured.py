@@ -15,7 +15,7 @@ __all__ = ["KINDS", "PASSWORD", "USER", "Secured", "secured_kafka", "token_endpo
 
 USER = "agent"
 PASSWORD = "not-a-secret"
-"""A password that occurs in no other text of the tests, so every output that contains it is a leak."""
+"""The password of every user. No expected output contains it, so every output with it is a leak."""
 
 KINDS = (
     "tls",
@@ -76,7 +76,7 @@ class Secured:
         return properties
 
     def secret(self):
-        """A file with the password and a final newline, as editors write it."""
+        """The path of a file with the password and a final newline, as editors write it."""
         path = self._files / "password"
         path.write_text(PASSWORD + "\n")
         return str(path)

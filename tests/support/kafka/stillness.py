@@ -50,7 +50,7 @@ class Stillness:
         return max(within, default=GIVEN_UP_S * 1000) / 1000
 
     def stood_still(self, since_ms):
-        """Whether brokers did not answer for some time since then; waits until they answer again."""
+        """Whether an answer since ``since_ms`` took longer than `STILL_S`; waits until brokers answer again."""
         return self.late_s(since_ms, self._clock.now_ms()) > STILL_S
 
     def _run(self):

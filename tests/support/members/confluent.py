@@ -1,4 +1,4 @@
-"""Applications with our confluent consumer, one thread each."""
+"""Consumers of `clients.confluent_assignors`, each polled by its own thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE = 60.0
 
 
 def until(condition, patience=PATIENCE):
-    """Wait for a condition by polling it."""
+    """Wait until ``condition()`` is true; fail the test after ``patience`` seconds."""
     pause = threading.Event()
     for _ in range(int(patience / 0.02)):
         if condition():
@@ -22,7 +22,7 @@ def until(condition, patience=PATIENCE):
 
 
 class Application:
-    """Polls, stores callbacks and records, and detects records of other members' partitions."""
+    """A polled consumer with its callbacks and records. ``strays``: records of partitions that it did not own."""
 
     def __init__(self, config, topics, *, assignor_config=None, events_url="", on_record=None, **callbacks):
         self.consumer = Consumer(config, assignor_config=assignor_config, events_url=events_url)

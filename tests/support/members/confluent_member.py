@@ -1,8 +1,10 @@
 """One member of the soak in its own process: ``confluent_member.py CONFIG TOPIC LOG``.
 
-It writes a line for every event, each with one write, so that none is lost if the process is killed: ``record P O``
-after a record was processed and before its offset is stored, ``stray P O`` for a record of another member's partition,
-``generation N``, ``lost N``, and ``error TEXT``. It reads commands from standard input: ``slow SECONDS``, ``leave``.
+It writes a line to LOG for every event, each with one write, so that none is lost if the process is killed:
+``record P O`` for a record before its offset is stored, ``stray P O`` for a record of a partition that it does not own,
+``generation N`` at each assignment, ``lost N`` for N lost partitions, ``exceeded TEXT`` if ``max.poll.interval.ms`` was
+exceeded, ``error TEXT``, ``left``. It reads commands from standard input: ``slow SECONDS`` (no polls for this time),
+``leave``.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ class Member:
 
 
 def main() -> None:
-    """Consume until the command to leave."""
+    """Consume until the command ``leave``."""
     config, topic, path = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
     member = Member(path)
     commands: queue.Queue[list[str]] = queue.Queue()

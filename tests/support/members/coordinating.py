@@ -49,7 +49,7 @@ def consumer_settings(bootstrap, group, member):
 
 
 class Consumer:
-    """A member in a thread of this process. ``held``: it is processing, and polls again afterwards."""
+    """A member in a thread of this process; between `hold` and `release` it does not poll, as during processing."""
 
     def __init__(self, bootstrap, group, member):
         from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415 - its import warns
@@ -77,7 +77,7 @@ class Consumer:
             self.error = error
 
     def hold(self):
-        """Start processing until released."""
+        """Stop polling until `release`; return when the current poll has ended."""
         self._between.clear()
         self._free.clear()
         assert self._between.wait(PATIENCE_S)
@@ -115,7 +115,7 @@ class Process:
 
 
 class RealGroup:
-    """A group of the broker, with the names of the script."""
+    """A real group; its members have the names of the script's members."""
 
     def __init__(self, bootstrap, group, script):
         script = list(script)
@@ -150,14 +150,14 @@ class RealGroup:
         }
 
     def rest(self, timeline, topics):
-        """Wait until the group has the members of the model's end, and all its partitions have owners."""
+        """Wait for the model's last state: the same members, owners of all partitions, errors of refused members."""
         names, refused = timeline.generations[-1].names, {each.member for each in timeline.refusals}
         partitions = sum(known.partitions for known in topics.values())
         eventually(lambda: self.settled(names, partitions), waiting_for=(names, partitions))
         eventually(lambda: all(self.members[name].error for name in refused & self.members.keys()), waiting_for=refused)
 
     def settled(self, names, partitions):
-        """Whether exactly these members own this number of partitions, also according to their own callbacks."""
+        """Whether exactly the members ``names`` own ``partitions`` partitions, also according to their consumers."""
         state, owned = self.state()
         if not names:
             return state in {"EMPTY", "DEAD"}
@@ -219,9 +219,9 @@ def modelled(timeline):
 
 
 def run_moves(bootstrap, group, moves, topics, settings):
-    """Execute ``moves``, tuples of steps, each when the group is stable after the previous one.
+    """Run ``moves`` (tuples of steps), each when the group is stable after the previous one.
 
-    Returns rows and returns (`RealGroup.generations`), and errors of the remaining members.
+    Return rows and returns (`RealGroup.generations`), and the errors of the remaining members.
     """
     with real_group(bootstrap, group, itertools.chain(*moves)) as real:
         for count in range(1, len(moves) + 1):

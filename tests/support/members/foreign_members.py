@@ -15,7 +15,7 @@ _LINE = re.compile(r"Partition:(\d+)\tOffset:(\d+)\t")
 
 
 class JavaMember:
-    """Kafka's console consumer; its output is added to the ledger."""
+    """Kafka's console consumer as a process; the ledger counts the records that it prints."""
 
     def __init__(self, kafka, group, topic, strategies, ledger, client_id="java"):
         properties = {
@@ -59,7 +59,7 @@ class JavaMember:
                 self.output.append(line)
 
     def close(self):
-        """Close as on Ctrl-C: it commits and leaves."""
+        """Send SIGINT, as Ctrl-C does: the consumer commits and leaves."""
         self._process.send_signal(signal.SIGINT)
         try:
             self._process.wait(PATIENCE)

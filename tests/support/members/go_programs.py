@@ -12,12 +12,12 @@ from tempfile import mkdtemp
 from support.cluster import kube_tools
 
 BUILD_S = 600
-"""Maximum seconds of a build, which downloads three modules."""
+"""Maximum seconds of a build, which downloads the module's dependencies first."""
 
 
 @cache
 def go_program(folder):
-    """The path of the program of the Go module in ``folder``; None without Go."""
+    """The path of the program of the Go module in ``folder``; None if Go is not installed."""
     try:
         go = kube_tools.go()
     except kube_tools.UnavailableError:

@@ -21,7 +21,7 @@ CLOCK = SystemClock()
 
 
 def print_line(word, *numbers):
-    """Print one line at once."""
+    """Print ``word``, the time (epoch ms) and ``numbers`` as one line at once."""
     sys.stdout.write(" ".join(map(str, (word, CLOCK.now_ms(), *numbers))) + "\n")
     sys.stdout.flush()
 
@@ -51,7 +51,7 @@ def listener():
 
 
 def commit(consumer, records, metadata):
-    """Commit a batch of records; the next owner reads it again if that is refused."""
+    """Commit a batch of records; if the commit is refused, the next owner reads them again."""
     offsets = jpype.JClass("java.util.HashMap")()
     for partition in records.partitions():
         last = records.records(partition).get(records.records(partition).size() - 1)

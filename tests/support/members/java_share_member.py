@@ -15,7 +15,7 @@ from support.members.java_member import CONSUMER, DESERIALIZER, print_line
 
 
 def read_shared(bootstrap, group, topic, client_id, say, stop):
-    """Read records, and acknowledge them with the next poll, until ``stop``; then leave. ``say`` gets each line."""
+    """Read records until ``stop``, and acknowledge them with the next poll; then leave. ``say`` gets each line."""
     start_java()
     properties = jpype.JClass("java.util.Properties")()
     for name, value in {

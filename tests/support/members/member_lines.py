@@ -1,7 +1,7 @@
 """Members of other clients as processes that print lines with their assignments and records.
 
 A line is a word and numbers: ``assigned MS P...``, ``revoked MS P...``, ``lost MS P...`` from the callbacks, ``read
-MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end at the end of standard input.
+MS P OFFSET`` for each record; MS is the time in epoch milliseconds. The processes end at the end of standard input.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def librdkafka_member(bootstrap, group, topic, client_id, assignor="range", **pr
 
 
 class LibrdkafkaMember(Lines):
-    """librdkafka's consumer in a thread; ``client`` creates it. Properties with the value None or "" are omitted."""
+    """librdkafka's consumer in a thread; ``client``: its class. Properties with the value None or "" are omitted."""
 
     client = Consumer
 
@@ -184,7 +184,7 @@ class LibrdkafkaMember(Lines):
                 self.take_line("read", self._clock.now_ms(), message.partition(), message.offset())
         closing_ms = self._clock.now_ms()
         self._consumer.close()
-        # On a busy machine librdkafka was seen to leave without a call. It has read nothing since its last poll.
+        # On a busy machine librdkafka can leave without calling on_revoke. It has read nothing since its last poll.
         if self.owned:
             self.take_line("revoked", closing_ms, *self.owned)
 
@@ -196,7 +196,7 @@ class LibrdkafkaMember(Lines):
 
 
 def owned_twice(members):
-    """Partitions assigned to one member before another revoked them. Lost partitions do not count."""
+    """(epoch ms, partition) for each partition that was assigned while another member had not revoked or lost it."""
     held, twice = {}, []
     for at_ms, assigned, partitions, member in sorted(
         (change for each in members for change in each.changes), key=lambda change: change[:2]

@@ -2,7 +2,7 @@
 
 kafka-python 3.0 creates a class for each version of a response when it is first needed, and a registry has a weak
 reference to the class that was created last. If two threads create the same version at once, the registered class can
-be the one that nobody keeps: then no response to such a request can be read in this process, and all time out.
+be the one without another reference: then no response to such a request can be read in this process, and all time out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs in other languages that report their consumer's rebalances themselves, as processes."""
+"""Runs programs in other languages, which report the rebalances of their own consumers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Program:
         self._thread.start()
 
     def close(self):
-        """Let the consumer leave its group, and wait for the end."""
+        """Make the consumer leave its group, and wait until the process ends."""
         self._process.stdin.write("\n")
         self._process.stdin.close()
         try:
@@ -56,7 +56,7 @@ def _running(command, environment):
 
 
 def stalls_of_two(bootstrap, published, group):
-    """The stalls of the rebalances that ended with two members, by the last revision of each."""
+    """The stalls of the rebalances that ended with two members, from the last revision of each event."""
     last = {event["event_id"]: event for event in events(bootstrap, published, group=group)}
     return [event["stall"] for event in last.values() if "stall" in event and len(event["members"]) == 2]
 

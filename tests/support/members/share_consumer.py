@@ -1,4 +1,4 @@
-"""Kafka's own share consumer of the console as a process."""
+"""Kafka's console share consumer as a process."""
 
 from __future__ import annotations
 

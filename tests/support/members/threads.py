@@ -19,7 +19,7 @@ NUMBER = itertools.count(1)
 
 
 def until(condition, seconds=PATIENCE):
-    """Wait for a condition by polling it."""
+    """Wait until ``condition()`` is true; fail the test after ``seconds``."""
     pause = threading.Event()
     for _ in range(int(seconds / 0.05)):
         if condition():
@@ -32,7 +32,7 @@ def create_topic(kafka, partitions, name=None):
     name = name or f"made-{next(NUMBER)}"
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     admin.create_topics([NewTopic(name, partitions, 1)])[name].result(PATIENCE)
-    # The controller has created it; other brokers learn of it a little later.
+    # The controller has created it; other brokers get its metadata a little later.
     until(lambda: name in admin.list_topics(timeout=PATIENCE).topics)
     return name
 
@@ -119,7 +119,7 @@ class Member:
         self.consumer.close()
 
     def crash(self):
-        """End without LeaveGroup: the group detects it after the session timeout."""
+        """End without LeaveGroup: the coordinator removes the member after the session timeout."""
         self.pause()
         self.consumer._coordinator.maybe_leave_group = lambda **_: None
         self.consumer.close(autocommit=False)

@@ -1,4 +1,4 @@
-"""Groups of the consumer protocol on a running broker, whose target assignments are known after each change."""
+"""Groups of the consumer protocol on a running broker; their target assignment is read after each change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def signed(topic_id):
 
 
 class LiveGroup:
-    """One group; its members come, go and subscribe to other topics by chance."""
+    """One group; members join and leave at random, and each new member has random topics."""
 
     def __init__(self, broker, group, rnd, ids):
         self.broker, self.group, self._rnd, self._ids = broker, group, rnd, ids
@@ -49,12 +49,12 @@ class LiveGroup:
         self._target = {}
 
     def ordered_topics(self):
-        """The topics in the order in which the broker's assignor sees them."""
+        """The topics in the order in which the broker's assignor reads them."""
         equal = len({each.topics for each in self.members}) <= 1
         return sorted(TOPICS, key=lambda name: bucket(self._ids[name]) if equal else signed(self._ids[name]))
 
     def change(self):
-        """The target before, the members with what they had in it, and the target after one change."""
+        """Make one change; return the target before, the members with their partitions in it, and the target after."""
         before = self._target
         rnd = self._rnd
         if len(self.members) < 2 or rnd.random() < 0.6:
@@ -80,7 +80,7 @@ class LiveGroup:
         return {self._names[each["topic_id"]]: tuple(sorted(each["partitions"])) for each in member.partitions}
 
     def _settle(self):
-        """All members reach the newest epoch, and all partitions have an owner."""
+        """Send heartbeats until all members are in one epoch and all partitions have an owner."""
         pause = threading.Event()
         subscribed = {topic for member in self.members for topic in member.topics}
         for _ in range(ROUNDS_MAX):
@@ -91,6 +91,6 @@ class LiveGroup:
             count = sum(len(each["partitions"]) for member in self.members for each in member.partitions)
             if len(epochs) == 1 and count == sum(TOPICS[topic] for topic in subscribed):
                 return
-            # A coordinator learns of new topics a moment after the controller.
+            # A coordinator gets the metadata of new topics a moment after the controller.
             pause.wait(0.01)
         raise AssertionError([(member.epoch, member.partitions) for member in self.members])

@@ -43,7 +43,7 @@ CORRELATION = itertools.count(1)
 
 
 class Broker:
-    """One connection for requests that are answered at once, and one per join, which waits for the others."""
+    """One connection for requests that are answered at once; `stable` opens others for JoinGroup, which waits."""
 
     def __init__(self, address):
         self.address = address
@@ -81,7 +81,7 @@ def decoded(answer_class, request, frame):
 
 @dataclass
 class ClassicMember:
-    """A member of the classic protocol; ``protocols``: assignor -> its subscription in bytes."""
+    """A member of the classic protocol; ``protocols``: its assignors; ``raw``: its subscription as bytes."""
 
     group: str
     topics: tuple[str, ...]
@@ -158,7 +158,7 @@ class EpochMember:
     partitions: list = field(default_factory=list)
 
     def join(self, broker):
-        """The answer's error code and text."""
+        """Join; return the error code and the error text of the answer."""
         return self._send(
             broker,
             instance_id=self.instance_id,
@@ -170,7 +170,7 @@ class EpochMember:
         )
 
     def beat(self, broker):
-        """Acknowledge the last assignment."""
+        """Send a heartbeat that acknowledges the last assignment; return as `join`."""
         return self._send(broker, topic_partitions=self.partitions)
 
     def leave(self, broker, *, for_good=True):
@@ -188,14 +188,15 @@ class EpochMember:
 
 
 def stable(broker, members, assigned=None, assignment_data=None):
-    """Bring classic ``members`` into one generation. By index: ``assigned`` partitions, and user data of assignments.
+    """Bring classic ``members`` into one generation.
 
-    Bytes in a tuple are the whole assignment.
+    ``assigned``: index of a member -> its partitions; ``assignment_data``: index -> user data of its assignment, or
+    the bytes of the whole assignment in a tuple.
     """
     waiting, attempts = {}, 0
     while waiting or len({member.generation for member in members}) > 1 or members[0].generation < 0:
         for index, member in enumerate(members):
-            # One that waits for the others needs all of them.
+            # A JoinGroup is answered when all members have joined.
             if index not in waiting:
                 request = member.join_request()
                 connection = FrameConnection(broker.address, TIMEOUT_S)

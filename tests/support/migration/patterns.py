@@ -1,4 +1,4 @@
-"""Topic patterns that re2j, the brokers' library, refuses and takes."""
+"""Topic patterns that re2j, the brokers' library, rejects and accepts."""
 
 from __future__ import annotations
 

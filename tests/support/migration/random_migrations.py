@@ -1,7 +1,7 @@
-"""Random groups change to the consumer protocol on a real broker: what `migrate` predicts is what happens.
+"""Changes random groups to the consumer protocol on a real broker, and compares the outcome with `migrate`.
 
 ``PYTHONPATH=agent:tests python -m support.migration.random_migrations --seeds 250 --results FILE`` appends one line of
-JSON for each seed; seeds that the file has are left out, so that a run continues after it was ended.
+JSON for each seed; seeds in the file are skipped, so that a run can be continued.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SUBJECTS = {
     "pattern": Subject.PATTERNS,
     "protocol": Subject.PROTOCOL,
 }
-"""Reason of a scenario -> the subject of the finding that has to name it."""
+"""Reason of a scenario -> the subject of the finding that has to report it."""
 
 
 class Migration:
@@ -62,7 +62,7 @@ class Migration:
         self.errors = []
 
     def prepare(self):
-        """A stable classic group, or one that all members have left."""
+        """Create a stable classic group, or one that all members have left."""
         assigned = {}
         for topic in self.plan.topics:
             for number in range(TOPICS[topic]):
@@ -85,7 +85,7 @@ class Migration:
         return readiness(inputs.group, inputs.limits, MigrationWishes(self.plan.assignor, patterns))
 
     def replace(self, member):
-        """Whether the successor of a classic member was let in."""
+        """Replace a classic member; return whether its successor was accepted."""
         # Static members of Kafka's clients do not leave when they stop; the last one that leaves empties the group.
         leaves = member.instance_id is None
         first = self.plan.stop_first and leaves and len(self.old) + len(self.new) > 1
@@ -109,7 +109,7 @@ class Migration:
         return True
 
     def run(self):
-        """Replace all members; whether each was let in."""
+        """Replace all members; return whether all successors were accepted."""
         if self.plan.empty:
             return self._start_anew()
         return all(self.replace(member) for member in list(self.old))
@@ -122,7 +122,7 @@ class Migration:
         return not error
 
     def turn_back(self):
-        """The type of the group after a new member came beside all classic ones, and left."""
+        """Let a new member join beside the classic members, and leave; return the type of the group afterwards."""
         visitor = EpochMember(self.group, self.plan.topics, None, None, self.plan.assignor)
         error, text = visitor.join(self.broker)
         assert not error, text
@@ -131,12 +131,12 @@ class Migration:
 
 
 def checked(broker, seed):
-    """The result of one seed as JSON: ``ok`` if prediction and outcome agree, and what was seen."""
+    """The result of one seed as JSON: ``ok`` if prediction and outcome agree, and both of them."""
     plan = scenario(seed)
     migration = Migration(broker, plan)
     migration.prepare()
     answer = migration.predicted()
-    # Brokers 4.4 replace a static member of a full group, those before refuse.
+    # Brokers 4.4 replace a static member of a full group; earlier ones refuse.
     full = plan.reason == "size" and len(plan.members) == MAX_SIZE
     in_place = full and not migration.inputs().limits.counts_successors
     reason = None if in_place else plan.reason

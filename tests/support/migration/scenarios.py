@@ -1,4 +1,4 @@
-"""Random groups that are to change to the consumer protocol, by seed: one reason to be refused, or none."""
+"""Random groups for a change to the consumer protocol, by seed: each has one reason to be refused, or none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Scenario:
     """A group before its change, and how it changes. ``reason`` None: the change is possible.
 
     ``members``: whether each is static. ``stop_first``: whether old members stop before their successors start.
-    ``turn_back``: whether the first new member leaves again, to see what the group becomes.
+    ``turn_back``: whether a new member first joins and leaves again, to test which type the group then has.
     """
 
     seed: int
@@ -80,7 +80,7 @@ def scenario(seed: int) -> Scenario:
         given["broker"] = rnd.choice(["bidirectional", "upgrade", "downgrade", "disabled"])
     given |= _afflicted(rnd, reason, count, empty=given["empty"])
     if reason and len(given.get("assignment_data", range(count))) < count:
-        # Without the only member that the reason is about, the group may change.
+        # Without the only member that causes the refusal, the group may change.
         given["stop_first"] = False
     return Scenario(seed=seed, reason=reason, **given)
 
@@ -101,6 +101,6 @@ def _afflicted(rnd, reason, count, *, empty):
     elif rnd.random() < 0.2 or reason == "pattern":
         given["regex"] = rnd.choice(BAD_PATTERNS if reason == "pattern" else GOOD_PATTERNS)
     if reason is None and not empty and rnd.random() < 0.2:
-        # Bytes of no length are no user data.
+        # Empty bytes are no user data.
         given["assignment_data"] = {rnd.randrange(count): rnd.choice([b"", (b"",)])}
     return given

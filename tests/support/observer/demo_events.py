@@ -29,7 +29,7 @@ SLOW = DemoStep("slow consumer", "", (SlowDown("g", "two", 6.0),), (Expected("g"
 
 
 def generation_event(generation=7, **fields):
-    """A closing event of the group ``g``."""
+    """An event of the group ``g`` that closes an episode; ``fields`` replace its values."""
     values = {
         "event_id": f"id-{generation}",
         "cluster_id": "c",
@@ -76,7 +76,7 @@ def snapshot(member_id, client_id, *partitions):
 
 SPREAD = HostSpreadSummary(topics=81, on_one_host=80, hosts=2, ratio=0.5, clustered_ratio=80 / 81)
 EVENT = generation_event()
-"""Equal to the state of `COORDINATOR`."""
+"""Its members and partitions are those of `COORDINATOR`."""
 
 SEEN = SeenStep(SLOW, (EVENT,))
 

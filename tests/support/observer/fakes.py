@@ -1,4 +1,4 @@
-"""Test doubles for the agent's edges: a context that records calls, and records without a broker."""
+"""Test doubles: a collector context that keeps calls, and Kafka records without a broker."""
 
 from __future__ import annotations
 

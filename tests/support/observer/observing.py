@@ -52,7 +52,7 @@ def answered(ask, seconds=PATIENCE_S, *, refusal=ClusterError):
 
 
 def http(url, data=None):
-    """Return status and text of a request."""
+    """Return status and text of the response to a request: GET, or POST with ``data``."""
     try:
         with urllib.request.urlopen(url, data, timeout=10) as answer:
             return answer.status, answer.read().decode()
@@ -151,7 +151,8 @@ def create_topic(bootstrap, name, partitions, replicas=1):
 
 @contextmanager
 def members(bootstrap, group, topic, number=1, **properties):
-    """confluent-kafka consumers in threads; a property of None is omitted. Yields a function that closes them."""
+    """confluent-kafka consumers in threads; a property of None is omitted. Yields a list of functions that close one
+    member each."""
     closers = [_member(bootstrap, group, topic, properties) for _ in range(number)]
     try:
         yield closers
@@ -162,7 +163,7 @@ def members(bootstrap, group, topic, number=1, **properties):
 
 @contextmanager
 def slow_to_give_up(bootstrap, group, topic, **properties):
-    """As `members`, for one that revokes nothing until the yielded event is set."""
+    """One member, as in `members`, whose revoked callback does not return until the yielded event is set."""
     released = threading.Event()
     close = _member(bootstrap, group, topic, properties, on_revoke=lambda *_: released.wait(PATIENCE_S))
     try:

@@ -146,7 +146,7 @@ def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def clients(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """A client that names its library and pushes everything."""
+    """A client that reports its library and pushes every metric."""
     telemetry = TelemetryClients(FakeClock(NOW), 15.0)
     labels = ("orders", "app", "127.0.0.1")
     telemetry.known.opened(KnownClient(labels, ClientSoftware("apache-kafka-java", "4.3.0"), 300.0))

@@ -1,4 +1,4 @@
-"""Observations as a coordinator's records, and a ledger of them."""
+"""Observations as a coordinator's records, and an audit of events against them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def posted(observation, offset, partition=0):
 
 
 def ledger_of(events, records, *, once=False, **window):
-    """The audit's report on these events and records of ``cluster``."""
+    """The audit's report on these events and records of the cluster ``cluster``."""
     ledger = Ledger("cluster", once=once)
     for number, event in enumerate(events, 1):
         ledger.add_event(event, RecordPosition("events", -1, number))

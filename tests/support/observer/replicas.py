@@ -16,12 +16,12 @@ from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from support.observer.observing import PATIENCE_S, Watched, everything, members
 
 SESSION_MS = 6_000
-"""The shortest session timeout that brokers allow by default: a killed replica is noticed after it."""
+"""The shortest session timeout that brokers allow by default: the coordinator removes a killed replica after it."""
 
 
 @contextmanager
 def replica(bootstrap, **settings):
-    """``rebalance-agent observe`` as a `Watched` with its ``process``; it is killed at the end."""
+    """``rebalance-agent observe`` as a `Watched` with its ``process``; it is terminated at the end."""
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
     runner = "rebalance_agent.demo.processes.exit_with_parent"  # it ends with these tests in any case
@@ -93,7 +93,7 @@ def generations(bootstrap, groups):
 
 
 def published(bootstrap, topic, groups):
-    """Group -> published generations with members, each event id once, in order; and the number of copies."""
+    """Group -> published generations with members, each event id once, in order; and the number of repeated events."""
     found = {group: {} for group in groups}
     again = 0
     for message in everything(bootstrap, topic):

@@ -1,7 +1,7 @@
 """Observers that are killed and continue from snapshots, without threads, clocks or Kafka.
 
 A log is a list of (key, record): one partition of the offsets topic, as `GroupRecord` and `EpochRecord` observations
-whose offsets are their places.
+whose offsets are their positions in the list.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TICK_MS = 500
 
 
 def numbered(log):
-    """The log with offsets; each record is read a moment after it was written."""
+    """The log with offsets; each record is read `DELAY_MS` after it was written."""
     return [
         (key, replace(record, offset=offset, seen_ms=record.timestamp_ms + DELAY_MS))
         for offset, (key, record) in enumerate(log)
@@ -30,7 +30,8 @@ def numbered(log):
 class Observed:
     """A tracker with its coverage, used as `cluster_watch` uses them; ``position``: the next offset.
 
-    ``events``: its published events. ``base``: its snapshot; none for the first one, which started with the log.
+    ``events``: its published events. ``base``: the records of its snapshot; the first observer has none, and starts
+    with the log.
     """
 
     def __init__(self, log, before=(), settle_ms=5_000, snapshot_ms=TICK_MS, base=()):
@@ -47,7 +48,7 @@ class Observed:
             self._observe(observation)
 
     def live(self, from_ms, until_ms):
-        """Read records as they are written."""
+        """Read records as they are written, with a tick every `TICK_MS`."""
         for now_ms in range(from_ms, until_ms + 1, TICK_MS):
             while self.position < len(self._log) and self._log[self.position][1].seen_ms <= now_ms:
                 self._observe(self._log[self.position][1])
@@ -61,7 +62,7 @@ class Observed:
         return self
 
     def successor(self, now_ms):
-        """An observer that starts with this one's coverage, and reads until ``now_ms``."""
+        """An observer that starts with the records that this one has covered, and reads until ``now_ms``."""
         last = dict(self._log[: self.covered]).values()
         base = [replace(each, live=False, replayed=True, seen_ms=now_ms) for each in last if each.value is not None]
         other = Observed(self._log, self._before, self._settle_ms, self._snapshot_ms, base)
@@ -72,7 +73,7 @@ class Observed:
         return other
 
     def reported(self):
-        """Its events by id, without those that do not follow from these records.
+        """Event id -> its JSON line, without rollouts and the fields that do not follow from these records.
 
         The protocol of a generation may follow only from earlier members. Deploys and flapping members span many
         rebalances, and a restart detects them again.
@@ -94,7 +95,7 @@ class Observed:
 
 
 def reported_together(observers):
-    """The events of all observers by id; none may contradict another."""
+    """Event id -> JSON line from all observers; lines with the same id must be equal."""
     reported = {}
     for observer in observers:
         for key, line in observer.reported().items():

@@ -58,19 +58,19 @@ class Sidecar:
 
 
 def reported(sidecar: Sidecar, **fields: object) -> list[dict[str, object]]:
-    """Accepted events with these fields, in the order of each process."""
+    """Accepted events with these fields, in the order of their arrival."""
     with sidecar.changed:
         return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
 
 
 def arrives(sidecar: Sidecar, number: int = 1, **fields: object) -> list[dict[str, object]]:
-    """Wait until as many events with these fields have arrived, and return them."""
+    """Wait until ``number`` events with these fields have arrived; return all of them."""
     assert sidecar.wait_for(lambda _: len(reported(sidecar, **fields)) >= number), (fields, sidecar.taken)
     return reported(sidecar, **fields)
 
 
 class SilentSidecar:
-    """Accepts every connection and reads everything, but does not answer."""
+    """Accepts every connection, but neither reads nor answers."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))

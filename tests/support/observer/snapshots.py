@@ -25,7 +25,7 @@ class FakeCluster:
 
 
 class FakeProducer:
-    """Appends to ``topic`` at once; the next ``fails`` records are lost, and reported at the next poll."""
+    """Appends to ``topic`` at once; the next ``fails`` records are lost, which the next poll reports."""
 
     def __init__(self, topic):
         self.topic = topic

@@ -18,7 +18,7 @@ from rebalance_agent.clock import SystemClock
 
 
 def step_by(path):
-    """Make every `SystemClock` of this process wrong from now on."""
+    """Add the offset in the file ``path`` to every `SystemClock.now_ms` of this process from now on."""
     right = SystemClock.now_ms
 
     def now_ms(self):

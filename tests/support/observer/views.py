@@ -28,7 +28,7 @@ EMPTY_COUNTS = (0,) * (len(STALL_BUCKETS) + 1)
 
 
 def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
-    """A group of two members with a value in every field, in its second rebalance."""
+    """A group of two members with a value in every field: two rebalances have completed, and a third one runs."""
     episode = GenerationEvent(
         event_id="0" * 32,
         cluster_id="cluster",

@@ -81,7 +81,7 @@ class Collector:
         ]
 
     def metrics(self):
-        """Name -> the last received points, with the type of the data."""
+        """Name -> (type of the data, its last received points)."""
         return {
             metric.name: (metric.WhichOneof("data"), list(getattr(metric, metric.WhichOneof("data")).data_points))
             for request in self.requests

@@ -13,7 +13,7 @@ HOUR_MS = 3_600_000
 
 
 def percentile(values, percent):
-    """The smallest value such that at least the given percentage of values is not above it."""
+    """The smallest value that at least ``percent`` % of ``values`` do not exceed; None without values."""
     ordered = sorted(values)
     return ordered[math.ceil(len(ordered) * percent / 100) - 1] if ordered else None
 
@@ -87,7 +87,7 @@ def overlaps(begin_ms, end_ms):
 
 
 def group_hours(events, end_ms, gap_ms=60_000, storm=5):
-    """One group's hours by number; ``events`` in order; the group exists until ``end_ms``."""
+    """Hour number -> measures of one group; ``events`` in order; the group exists until ``end_ms``."""
     hours = defaultdict(
         lambda: {"served": 0.0, "stalled": 0.0, "stalls": [], "skews": [], "slowest": [], "flapping": set()}
     )

@@ -28,17 +28,17 @@ from support.pipeline.event_rows import (
 
 DAY_MS = 24 * HOUR_MS
 STATES = ("before", "between", "after")
-"""The events of the last run, of a run that was killed after its last write, and of this run."""
+"""States of the events: at the last run, at a run that was killed after its last write, and at this run."""
 
 EARLY, LATE = (dt.datetime.fromtimestamp((MONDAY_MS + days * DAY_MS) / 1000, dt.UTC) for days in (3, 9))
-"""Times of reading of some events, by clocks that are behind that of their cluster."""
+"""Ingestion times of some events, by clocks that are behind that of their cluster."""
 
 GAPS_MS = (30_000, 58_000, 5 * HOUR_MS, 30 * HOUR_MS, 60 * HOUR_MS, 120 * HOUR_MS)
 
 
 @dataclasses.dataclass
 class Version:
-    """A version of an event: when it was read, and the states that have it."""
+    """A version of an event: when it was ingested, and the states that contain it."""
 
     event: object
     states: tuple[str, ...]
@@ -115,7 +115,7 @@ def by_day(frame):
 
 
 def of_state(rows, state):
-    """The part of ``rows`` that is of this state."""
+    """The rows of this state, under the clusters' own names."""
     return {
         (cluster.removeprefix(f"{state}/"), *more): row
         for (cluster, *more), row in rows.items()
@@ -130,7 +130,7 @@ def different(rows, state):
 
 
 def random_cluster(rng, cluster):
-    """Two groups of which some events come, go or are replaced from state to state."""
+    """Versions of two groups' events; some are added, deleted or replaced from state to state."""
     events = [event for group in ("g", "h") for event in _history(rng, cluster, group)]
     chosen = rng.sample(events, min(len(events), rng.randrange(5)))
     for event in events:
@@ -142,7 +142,7 @@ def random_cluster(rng, cluster):
             yield Version(event, STATES[:first], ingested)
             yield Version(_revised(rng, event), STATES[first:], ingested)
         else:
-            # Most often it is new; sometimes it is deleted, or there for a time only.
+            # Most often it is new; sometimes it is deleted, or exists in some states only.
             some = rng.choice([STATES[1:], STATES[2:], STATES[2:], STATES[:1], STATES[:2], STATES[1:2], STATES[::2]])
             yield Version(event, some, ingested)
 
@@ -184,7 +184,7 @@ def _revised(rng, event):
 
 
 def assert_all_found(fleet):
-    """All days whose rows differ are found, few others are, and their rows are those of a full run."""
+    """Assert that all days whose rows differ are found, and few others, with the rows of a full run."""
     hours, rows = fleet.hours(), by_day(fleet.rows)
     found, of_generations = keys_of(fleet.days_of_hours), keys_of(fleet.days_of_generations())
     for state in STATES[:2]:

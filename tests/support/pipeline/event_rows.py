@@ -21,7 +21,7 @@ INGESTED = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 def events_frame(spark, events, ingested_at=INGESTED, *, numbered=False):
-    """Rows of table ``events`` from these events or lines of JSON, as `ingest` makes them.
+    """Rows of table ``events`` from these events or lines of JSON, as `ingest` creates them.
 
     ``numbered``: the offset is the number of the event, from 0.
     """
@@ -94,7 +94,7 @@ def rollout(at_ms, length_ms, numbers, *, group="g", cluster_id="c"):
 
 
 def random_history(seed, *, group, cluster_id="c", hours=40, rebalances=60):
-    """A random history of one group: all possible events of a classic or consumer group, in order."""
+    """A random history of one classic or consumer group, in order: generations, aborted ones, and deletions."""
     rng = random.Random(seed)
     group_type = rng.choice([GroupType.CLASSIC, GroupType.CLASSIC, GroupType.CONSUMER])
     at_ms, number, partitions = MONDAY_MS + rng.randrange(hours * HOUR_MS), 0, rng.randrange(1, 40)

@@ -1,4 +1,4 @@
-"""Tables in memory: writing and reading is tested elsewhere and would take longer than the tests of queries."""
+"""Tables in memory: reading and writing files is tested elsewhere, and would take longer than tests of queries."""
 
 from __future__ import annotations
 

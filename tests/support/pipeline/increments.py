@@ -1,4 +1,4 @@
-"""Runs of `aggregate` after parts of a fleet's events, some of which are killed, and what their tables must contain."""
+"""Runs `aggregate` after each part of a fleet's events, kills some of the runs, and checks the tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAYS = 4
 NOW_MS = MONDAY_MS + 30 * DAY_MS
 MADE = ("generations", "members", "group_hours")
 BEHIND = dt.datetime.fromtimestamp((MONDAY_MS + 2 * DAY_MS) / 1000, dt.UTC)
-"""The time of reading of some events, by a clock that is behind that of their cluster."""
+"""The ingestion time of some events, by a clock that is behind that of their cluster."""
 
 
 def storm(at_ms, group, cluster_id, gap_ms=50_000, count=12):
@@ -42,7 +42,7 @@ def storm(at_ms, group, cluster_id, gap_ms=50_000, count=12):
 
 
 def fleet(rng):
-    """All events of two clusters, in no order."""
+    """All events of two clusters, in random order."""
     events = []
     for cluster in ("c", "d"):
         for number in range(2):
@@ -79,7 +79,7 @@ class KilledError(Exception):
 
 
 class Interrupted(DeltaTables):
-    """Tables of which one write is interrupted: ``interrupt`` is called after that many writes, or right before."""
+    """Tables with one interrupted write: ``interrupt`` is called before write number ``writes``, or ``after`` it."""
 
     writes, after = 99, False
 
@@ -96,7 +96,7 @@ class Interrupted(DeltaTables):
 
 
 def comparable(frame):
-    """Rows without order; sums of fractions depend on the order of summation in their last digits."""
+    """The rows, sorted and rounded, because the last digits of sums depend on the order of summation."""
     rounded = (
         {name: round(value, 6) if isinstance(value, float) else value for name, value in row.asDict(True).items()}
         for row in frame.collect()
@@ -113,7 +113,7 @@ def assert_as_full(tables):
 
 
 def run(tables, **more):
-    """The steps of a run."""
+    """Run `update`; return its steps."""
     steps = []
     update(tables, more.pop("now_ms", NOW_MS), steps.append, **more)
     return steps
@@ -130,7 +130,7 @@ def assert_increments_give_a_full_run(tables, rng, pieces, *, in_order=False):
         waiting.sort(key=lambda event: event.timestamp_ms)
     for number in range(pieces):
         new = waiting[number * len(waiting) // pieces : (number + 1) * len(waiting) // pieces]
-        # Late for some, far in the past for others; sometimes it is of an event that came in the same increment.
+        # Revisions are of earlier events, and sometimes of an event of the same increment.
         revisable = [event for event in known + new if isinstance(event, GenerationEvent | RolloutEvent)]
         again = [revised(rng, event) for event in rng.sample(revisable, 3 if known else 0)]
         for batch in (new, again):
@@ -143,7 +143,7 @@ def assert_increments_give_a_full_run(tables, rng, pieces, *, in_order=False):
             with pytest.raises(KilledError):
                 run(tables)
             tables.writes = 99
-            # What the killed run has read is gone in part.
+            # Some of the events that the killed run has read are deleted.
             tables.remove("events", events_frame(tables.spark, rng.sample(new, 2)).select("event_id"))
         assert is_increment(run(tables)) == (number > 0)
     assert_as_full(tables)

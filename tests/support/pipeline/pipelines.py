@@ -141,7 +141,7 @@ def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
     """Start the stream ``times`` times, and kill each run at a random time after its first merge."""
     chance, pause = random.Random(seed), threading.Event()
     for _ in range(times):
-        before = max(commits(tables), 1)  # the very first makes the table
+        before = max(commits(tables), 1)  # the very first creates the table
         stream = Ingest(bootstrap, topic, tables, log)
 
         def works(stream=stream, before=before):
@@ -172,7 +172,7 @@ EQUAL = (
     "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
     "topics", "moved", "revoked", "assigned", "unassigned", "noop", "skew_ratio", "imbalance",
 )  # fmt: skip
-"""Fields of a generation that both sources have alike; start, stall and trigger may be weaker."""
+"""Fields of a generation that are equal in both sources; start, stall and trigger may be weaker in one."""
 
 
 def generations(reported):

@@ -1,4 +1,4 @@
-"""Lines that are damaged events: valid ones with one to three of their values, names or numbers replaced."""
+"""Lines that are damaged events: one to three of their values are replaced, repeated, removed or added."""
 
 from __future__ import annotations
 

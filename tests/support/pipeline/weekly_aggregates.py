@@ -23,7 +23,7 @@ DAY_MS = 24 * HOUR_MS
 
 
 def weekly_rows(events, week, made_at):
-    """The rows for all ``events``, of which each group's are in order, and the last one of a cluster ends its time."""
+    """The rows for all ``events``. Those of a group are in order; a cluster's time ends with its last event."""
     begin_ms = int(week.start.timestamp() * 1000)
     ends, groups = Counter(), defaultdict(list)
     for event in events:

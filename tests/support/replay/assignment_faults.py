@@ -14,7 +14,7 @@ ORDERS = {"consumergroup": "orders"}
 
 
 def _joined(alert, what, members, over=OVER, **script):
-    """From `FROM` on the group has all these members, before and after only the first."""
+    """The group has all ``members`` from `FROM` to ``over``, and only the first one before and after."""
     made = Script("orders", members[0], **script)
     for member in members[1:]:
         made.join(FROM, member)

@@ -42,7 +42,7 @@ def slow_to_revoke(until, scrape, every=180):
 
 
 def suspended(until, scrape):
-    """Three members that report; b is suspended, removed at `FROM`, and learns of it 20 s later."""
+    """Three members that report; b is suspended, removed at `FROM`, and detects this 20 s later."""
     seen = _SlowToRevoke().seen
     members = [member(name, numbers) for name, numbers in WITHOUT_B.items()]
     seen += [listed(FROM * 1000 - 500), listed(FROM * 1000 - 300, "g"), record(FROM * 1000, 2, *members)]
@@ -59,7 +59,7 @@ def _scraped(seen, until, scrape):
 
 
 class _SlowToRevoke:
-    """The observations, rebalance by rebalance; times are in seconds, those of the notation `tracking` in
+    """The observations, one rebalance after the other. Times are in seconds; the functions of `tracking` take
     milliseconds."""
 
     def __init__(self):

@@ -49,7 +49,7 @@ def _static(name="static", deploys=1, every=60):
 
 
 def _grown(late):
-    """A topic grows, and the leader learns of it as late as ``metadata.max.age.ms`` allows."""
+    """A topic grows, and the leader detects this as late as ``metadata.max.age.ms`` allows."""
     script = Script(f"grown {late} s after a scrape", *PODS, processing_ms=1_000)
     script.grow(FROM - late, FROM - late + 300, t=16)
     return script
@@ -78,4 +78,4 @@ DEPLOYS = {
         *(_grown(late) for late in (0, 5, 10)),
     )
 }
-"""Groups by name."""
+"""Name of a group -> its script."""

@@ -53,7 +53,7 @@ class Fault:
         return -(-(self.over + self.lingers + 120) // 60) * 60
 
     def in_cluster(self, until, scrape):
-        """The series in a cluster of their own: that of the alert's name."""
+        """The series in their own cluster, which has the alert's name."""
         return labelled(self.series(until, scrape), self.alert)
 
 
@@ -63,7 +63,7 @@ def labelled(series, cluster):
 
 
 def of_group(alert: str, what: str, due: int, over: int, script: Script, *more, **settings) -> Fault:
-    """The series of a group's observer; ``more``: other series. ``settings``: those of `Script.series`."""
+    """A fault in the series of a group's observer; ``more``: other series. ``settings``: those of `Script.series`."""
 
     def series(until, scrape):
         return script.series(until, scrape, **settings) | _all(more, until, scrape)

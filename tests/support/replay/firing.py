@@ -26,7 +26,7 @@ ASKED = 'ALERTS{alertstate="firing"}'
 
 @dataclass(frozen=True)
 class Span:
-    """An alert that fired from the first to the last of these evaluations, in seconds; ``labels``: those beside it."""
+    """An alert that fired from the first to the last of these evaluations, in seconds; ``labels``: its other labels."""
 
     alert: str
     labels: tuple[tuple[str, str], ...]

@@ -30,7 +30,7 @@ class Script:
     """One group, the steps of its members, and further observations of it."""
 
     def __init__(self, name, *members, assignor="range", topics=None, reports=False, kind=GroupType.CLASSIC, **spec):
-        """``members`` join at once; ``spec``: how each member behaves, unless `join` says otherwise."""
+        """``members`` join at once; ``spec``: how each member behaves, unless `join` replaces it."""
         self.name, self._spec, self._assignor = name, spec, assignor
         self._topics = topics or {"t": 12}
         self._fleet = FleetPlan(1, 1, 0)
@@ -60,7 +60,7 @@ class Script:
         self.join(at + away, name, **spec)
 
     def grow(self, at, learns, **counts):
-        """Topics get more partitions; the members learn of it at ``learns``."""
+        """Topics get more partitions; the members detect this at ``learns``."""
         seen_ms = self._fleet.since_ms + round(at * 1000)
         self._more.append(TopicsSeen(seen_ms, self._topics | counts))
         self._steps += [TopicGrows(round(learns * 1000), *count) for count in counts.items()]

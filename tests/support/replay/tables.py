@@ -20,8 +20,8 @@ BAD_GROUPS = {
 
 
 def fault_row(fault, spans, sent):
-    """One fault: when its alert fires (seconds since the fault's start), for how long after its end, and other
-    alerts."""
+    """One fault: when its alert fires (seconds since the fault's start), for how many seconds, other alerts, and
+    notifications."""
     (own,) = (span for span in spans if span.alert == fault.alert)
     others = {span.alert for span in spans} - {fault.alert}
     return {

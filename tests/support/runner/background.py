@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 
 NICENESS = 3
-"""Priority of tests that compute. With a low one a build gets nearly no processor time beside other programs, and
-the tests that wait for it run into their time limit."""
+"""Niceness of the commands, the same as of tests that compute. With a low priority a build gets nearly no processor
+time beside other programs, and the tests that wait for it exceed their time limit."""
 
 SESSION_NICENESS = 3
 """The same for the whole session, where Linux shares the processors between sessions first."""
@@ -27,7 +27,7 @@ def in_background(
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Run commands at the priority `NICENESS` during the block; its end terminates running ones.
 
-    The block gets a process for each. Their output is dropped: a test that needs a missing result reports it.
+    Yields the process of each command. Their output is dropped: a test that needs a missing result reports it.
     """
     running: list[subprocess.Popen[bytes]] = []
     try:
@@ -38,7 +38,7 @@ def in_background(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # including its child processes
+                start_new_session=True,  # so that child processes end with it
             )
             running.append(process)
             _give_way(process.pid)

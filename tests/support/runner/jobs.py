@@ -113,7 +113,7 @@ def _due(jobs: Sequence[Job], runs: Mapping[int, _Run]) -> Iterator[int]:
 
 
 class _Run:
-    """A job's process; ``live`` if its output goes straight to ours."""
+    """A job's process; ``live``: its output goes directly to that of this process."""
 
     def __init__(self, job: Job, clock: Clock, *, live: bool) -> None:
         self.began = self.ended = clock.monotonic()

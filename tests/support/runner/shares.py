@@ -1,8 +1,8 @@
 """Pytest plugin: processes share a list of test files; each file runs in one of them.
 
-Every process gets the same files and the same folder (``--share-by FOLDER``). A process claims a file by creating a
-file of its name in that folder, and skips files claimed by others. So the processes end at about the same time without
-known durations, and fixtures of a module are created once.
+Every process gets the same files and the same folder (``--share-by FOLDER``). A process claims a test file by creating
+a file in that folder, named with a hash of the path, and skips files claimed by others. So the processes end at about
+the same time without known durations, and fixtures of a module are created once.
 """
 
 from __future__ import annotations

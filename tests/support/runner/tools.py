@@ -2,7 +2,7 @@
 
 promtool comes from Debian's package ``prometheus``, amtool from ``prometheus-alertmanager``, headless Chromium from
 ``chromium-headless-shell`` (with its missing dependencies). They are unpacked without an installation, which starts no
-service and needs no rights.
+service and does not need root.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ TOOLS = (
 
 
 def cache() -> Path:
-    """The folder of unpacked tools: the same as the embedded Kafka's."""
+    """The folder of unpacked tools, inside the cache of the embedded Kafka."""
     base = os.environ.get("REBALANCE_AGENT_CACHE")
     if base:
         return Path(base) / "tools"

@@ -1,4 +1,4 @@
-"""Clients of the model: they do not know seats, and react to responses like Kafka's clients."""
+"""Clients of the model: they have no code for seats, and react to responses like Kafka's clients."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ KNOWN_ERRORS = {NONE, NOT_COORDINATOR, ILLEGAL_GENERATION, INCONSISTENT, UNKNOWN
 class ModelClient:
     """One process with one consumer, behind ``gateway`` (None: a direct connection).
 
-    ``owned``: its partitions in ``generation``, as it believes. ``waiting``: its unanswered request, as (kind, since).
-    ``inbox``: responses, which it reads unless it is paused.
+    ``owned``: the partitions that it regards as its own in ``generation``. ``waiting``: its unanswered request, as
+    (kind, since). ``inbox``: responses, which it reads unless it is paused.
     """
 
     process: int
@@ -79,7 +79,7 @@ class ModelClient:
             world.send_heartbeat(self)
 
     def answer(self, connection, what):
-        """A response, which is lost if its connection is gone."""
+        """Add a response to the inbox; it is lost if its connection is gone."""
         if connection == self.connection and self.alive:
             self.inbox.append(what)
 
@@ -117,7 +117,7 @@ class ModelClient:
         self.member_id, self.generation, self.owned, self.state, self.seated = "", -1, frozenset(), "out", False
 
     def can_commit(self, coordinator, partition):
-        """Whether the coordinator would now accept its commit for a partition that it believes to own."""
+        """Whether it regards the partition as its own, and the coordinator would now accept its commit."""
         if not self.alive or partition not in self.owned:
             return False
         return coordinator.commit(self.member_id, self.generation) == NONE

@@ -1,7 +1,7 @@
 """The coordinator of one classic group, as far as seats depend on it; the comments number the measured facts.
 
-Every request gives an error code, or calls ``reply`` later. The model itself assigns partitions at the last SyncGroup
-of a generation, so no leader's assignment is needed.
+Every request returns an error code, or calls ``reply`` or ``synced``, at once or later. The model itself assigns
+partitions at the last SyncGroup of a generation, so no leader's assignment is needed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModelMember:
 
 @dataclass
 class ModelCoordinator:
-    """States are empty, preparing, completing and stable. ``fences``: whether fact 9 holds; False tests the tests."""
+    """States are empty, preparing, completing and stable. ``fences``: fact 9; False is a fault for tests to find."""
 
     rebalance_timeout: float = 12.0
     state: str = "empty"
@@ -105,7 +105,7 @@ class ModelCoordinator:
             self._complete()
 
     def heartbeat(self, now, member_id, generation):
-        """Facts 3 and 12: only the member id counts, from any connection."""
+        """Facts 3 and 12: only member id and generation count, not the instance id or the connection."""
         error = self._check(member_id, generation)
         if error:
             return error
@@ -146,7 +146,7 @@ class ModelCoordinator:
             self._prepare(now)
 
     def fail_over(self, now):
-        """Another broker loads the group as last written; waiting requests are lost."""
+        """Another broker loads the group as last written; the old one answers waiting requests with NOT_COORDINATOR."""
         for member in self.members.values():
             self._answer(member, Joined(NOT_COORDINATOR))
             self._answer_sync(member, NOT_COORDINATOR)

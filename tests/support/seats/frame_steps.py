@@ -1,4 +1,4 @@
-"""Steps of tests that play seats frame by frame: members, newcomers that wait, and members that leave."""
+"""Steps of tests that exchange frames with seats: members, newcomers that wait, and members that leave."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def beside(gateway, number, apart=1.0, **fields):
 
 
 async def rebalanced(old, newcomers):
-    """The member notices the rebalance and joins it; the generations of all afterwards."""
+    """The member detects the rebalance and joins again; return the generations of all members afterwards."""
     assert await old.heartbeat() == REBALANCING
     await asyncio.gather(old.enter(), *(task for _, task in newcomers))
     return {old.generation, *(one.generation for one, _ in newcomers)}

@@ -245,7 +245,7 @@ class ModelGateway:
             self.put(lambda: self._do(self.seats.described(roster, self.world.now)))
 
     def _taken(self, instance_id):
-        """A newcomer has the seat; its lock is kept."""
+        """Called when a newcomer has got the seat; nothing to do, because its lock is kept."""
 
     def _locked(self, instance_id, granted):
         self._do(self.seats.lock_answered(instance_id, granted=granted, now=self.world.now))
@@ -280,7 +280,7 @@ class ModelGateway:
         asked, connection = client.member_id, client.connection
         asked_by = None if self.seats is None else self._newcomer(client)
         if self.seats is not None and connection != client.join_connection:
-            return  # the client is gone, which the core learns separately
+            return  # the client is gone; `closed` reports this to the core
         assert instance_id is None or not (asked or client.unfenced), "a frame that may not be changed was changed"
         self.world.coordinator.join(
             self.world.now,

@@ -1,4 +1,4 @@
-"""A gateway as a program, which a signal ends; tests see its metrics, but not its acts and generations."""
+"""A gateway as a process, which a signal ends; tests read its metrics, but not its acts and generations."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from support.gateway.gatewaying import free_base
 __all__ = ["GatewayProcess", "gateway_process"]
 
 PORTS = 10
-"""Ports from the first one on: bootstrap, brokers, and the last for metrics."""
+"""Number of ports: the first for bootstrap, the last for metrics, those between for brokers."""
 
 
 class GatewayProcess:
-    """``bootstrap``: its address, which the next one of the same ``base`` has, too."""
+    """A running gateway; ``bootstrap``: its address, which the next one with the same ``base`` has, too."""
 
     def __init__(self, process, base):
         self._process, self.base, self.bootstrap = process, base, f"127.0.0.1:{base}"
@@ -29,7 +29,7 @@ class GatewayProcess:
         self._process.wait()
 
     def metric(self, line):
-        """The value of a metric's line without it; 0 if it is absent, or the page is not served yet."""
+        """The value of the series ``line``; 0 if it is absent, or the page is not served yet."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.base + PORTS - 1}/metrics") as answer:
                 lines = answer.read().decode().splitlines()
@@ -40,7 +40,7 @@ class GatewayProcess:
 
 @contextmanager
 def gateway_process(bootstrap, seats, *, base=None, **more):
-    """``base``: the ports of an earlier one; ``more``: further settings."""
+    """A running gateway. ``base``: the ports of an earlier one; ``more``: further settings."""
     base = base or free_base(nodes=PORTS)
     command = [sys.executable, "-W", "ignore", "-m", "rebalance_agent.cli.main", "gateway"]
     settings = {
@@ -56,7 +56,7 @@ def gateway_process(bootstrap, seats, *, base=None, **more):
     }
     command += [f"--{name}={value}" for name, value in settings.items()]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        reading = threading.Thread(target=process.stderr.read, daemon=True)  # a full pipe would stop it
+        reading = threading.Thread(target=process.stderr.read, daemon=True)  # a full pipe would block it
         try:
             next(line for line in process.stderr if "gateway_listening" in line)
             reading.start()

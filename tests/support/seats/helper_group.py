@@ -33,7 +33,7 @@ class Member:
 
 
 class HelperGroup:
-    """Instance id -> member; ``down``: the coordinator moves; ``epoch``: increases when a member leaves permanently."""
+    """Instance id -> member; ``down``: the coordinator moves; ``epoch``: the group's, which tests increase."""
 
     def __init__(self):
         self.members = {}

@@ -12,7 +12,7 @@ __all__ = ["LeaseStore"]
 
 
 class LeaseStore:
-    """See `Objects`. ``status``: that of every answer, if it is set; ``before``: called before each change."""
+    """Implements `Objects`. ``status``: that of every answer, if it is set; ``before``: called before each change."""
 
     def __init__(self):
         self.leases, self.asked, self.status = {}, [], None

@@ -6,7 +6,7 @@ LOCK_SECONDS = 20.0
 
 
 class Locks:
-    """Instance id -> (gateway, until): a compare-and-set with expiry."""
+    """Instance id -> (gateway's token, until): a compare-and-set with expiry."""
 
     def __init__(self):
         self.held = {}

@@ -1,4 +1,4 @@
-"""Rolls a group of unmodified consumers behind a gateway, and measures what that costs: for ``bench rolling-restart``.
+"""Restarts unmodified consumers behind a gateway one by one, and measures the cost, for ``bench rolling-restart``.
 
 ``python -m support.seats.measured_roll CLIENT ASSIGNOR SURGE SEATS``; the last line is JSON.
 """

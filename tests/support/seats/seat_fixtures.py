@@ -23,13 +23,13 @@ def topic(kafka):
 
 @pytest.fixture
 def joined():
-    """Starts members, which are closed at the end."""
+    """A function that starts members, which are closed at the end."""
     with joining() as join:
         yield join
 
 
 @pytest.fixture
 def joined_and_killed():
-    """Like `joined`, with killed members, which revoke nothing."""
+    """Like `joined`, for members that are killed and revoke nothing: a partition may have two owners."""
     with joining(alone=False) as join:
         yield join

@@ -13,7 +13,7 @@ from support.seats.gateway import ModelGateway
 
 
 class SharingGateway(ModelGateway):
-    """``sees_others``: whether it uses locks."""
+    """A `ModelGateway` that uses these locks, unless ``sees_others`` is false."""
 
     sees_others = True
 

@@ -24,7 +24,7 @@ PROFILES = (profile(), profile(topics=("t", "u")), profile(names=("roundrobin",)
 
 
 class World:
-    """Simulated time in ticks; every rule of the state machine is a method. ``checks``: names; None: all."""
+    """Simulated time in ticks; every rule of the state machine is a method. ``checks``: its invariants; None: all."""
 
     COORDINATOR, CLIENT, GATEWAY, PROFILES, KNOWN_ERRORS = (
         ModelCoordinator,
@@ -66,7 +66,7 @@ class World:
         return client
 
     def stop(self, client, reason=None):
-        """It leaves and ends."""
+        """The client leaves the group and ends."""
         if client.connected and client.gateway is not None and client.member_id:
             member, process, gateway = client.member_id, client.process, client.gateway
             gateway.put(lambda: gateway.leave(member, process, reason, closes=True))
@@ -202,7 +202,7 @@ class World:
                     assert self.now - since <= min(longest, client.patience) + 2 * TICK, "held too long"
 
     def check_errors(self):
-        """No client gets an error that dynamic members do not know."""
+        """No client gets an error code that a dynamic member cannot get."""
         for client in self.clients:
             assert client.shown <= self.KNOWN_ERRORS, "an error that no dynamic member knows"
 

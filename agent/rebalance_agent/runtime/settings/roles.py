@@ -245,7 +245,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         5.0,
         ge=0,
         le=600,
-        description="how long to wait for members' own events before the stall of a rebalance is final",
+        description="how long to wait for members' own events before the cost of a rebalance is published",
     )
     list_interval_ms: int = Field(
         200, ge=20, le=60_000, description="time between polls of rebalancing groups; limits the error of start times"

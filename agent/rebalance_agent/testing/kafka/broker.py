@@ -84,7 +84,7 @@ class Broker:
             return False
 
     def has_coordinator(self) -> bool:
-        """Return whether the broker knows a group coordinator, for which ``__consumer_offsets`` must exist."""
+        """Return whether the broker finds a group coordinator, for which ``__consumer_offsets`` must exist."""
         try:
             return broker_ready.coordinator_ready(HOST, self.node.port, _PROBE_GROUP)
         except OSError:

@@ -33,7 +33,7 @@ _PORT_ATTEMPTS_MAX = 1_000
 _BACKSLASHED = r"\\\g<0>"  # the matched text, after a backslash
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    # Clients of the plain listener, among them the brokers themselves.
+    # All clients of the plain listener, which include the brokers themselves.
     "super.users": "User:ANONYMOUS",
 }
 
@@ -139,8 +139,8 @@ def server_properties(
         "share.coordinator.state.topic.num.partitions": "2",
         # Kafka's default waits 3 s for further members of a new group.
         "group.initial.rebalance.delay.ms": "0",
-        # A test waits this long after it has killed a broker, and so does a restarted broker for its former session
-        # to end; Kafka's default is 9 s. Six missed heartbeats tolerate a busy machine.
+        # A test waits this long after it has killed a broker. A restarted broker waits this long for the end of its
+        # former session. Kafka's default is 9 s. Up to six missed heartbeats are accepted, for a busy machine.
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
         # Few clients need few threads and little memory.

@@ -13,10 +13,10 @@ from rebalance_agent.testing.kafka.java import JavaRuntime
 __all__ = ["BrokerStart", "kill_all"]
 
 PATIENCE = 3
-"""A broker whose log still grows may take this many times the limit: on a busy machine, a broker starts slowly."""
+"""A broker whose log still grows may take this many times the limit, because brokers start slowly on a busy machine."""
 
 QUIET_S = 5.0
-"""Seconds without a new line in the log after which a broker beyond the limit is given up."""
+"""Seconds without a new line in the log after which a broker beyond the limit counts as failed."""
 
 _POLL_S = 0.05
 _CLASS_LIST = "classes.lst"

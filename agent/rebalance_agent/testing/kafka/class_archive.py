@@ -1,7 +1,7 @@
 """Builds an archive of a broker's classes (AppCDS, JEP 310), which halves time and CPU of every later Java start.
 
 The archive is built once per cache: the first broker lists the classes that it loads. When this broker is ready, a
-background Java process with low priority makes the archive. No thread waits for the archive. If this process ends
+background Java process with low priority builds the archive. No caller waits for the archive. If this process ends
 first, the build ends too, and the next cluster tries again. Java ignores an archive that does not match its class path.
 """
 

@@ -82,9 +82,9 @@ class EmbeddedKafka:
             class_path: jars and folders with classes that the brokers load besides Kafka's, such as a callback handler.
             offsets_topic: whether to wait until ``__consumer_offsets`` exists and has a coordinator.
             keep_logs: keep the logs of a temporary directory at the end. They are always kept if the block fails.
-            version: of Kafka, for example "4.4" or "4.4.0"; by default that of the environment variable
+            version: Kafka's version, for example "4.4" or "4.4.0"; by default the one in the environment variable
                 ``REBALANCE_AGENT_KAFKA_VERSION``, else 4.3.0. Versions before 4.3 have no Java tools.
-            clock: for the timeouts.
+            clock: clock of the timeouts.
 
         Raises:
             BrokerError: a wrong number of brokers or racks, invalid listeners, or no version that can be embedded.

@@ -18,7 +18,7 @@ _GUARD = Path(__file__).with_name("guard.py")
 # The user's settings for other Java programs: some print to standard error, others prevent the start.
 _FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 KILL_WAIT_S = 5.0
-"""Seconds to wait for the end after SIGKILL, which takes milliseconds; after that, the guard itself counts as hung."""
+"""Seconds to wait for the end after SIGKILL, which usually takes milliseconds. After that, the guard counts as hung."""
 
 
 def guard_command(options: Sequence[str], command: Sequence[str]) -> list[str]:
@@ -103,7 +103,7 @@ class GuardedProcess:
                 self._running.set()
             elif word == "exit":
                 self.exit_code = int(number)
-        # Before the guard is waited for: while it is a zombie, its id cannot be reused.
+        # This comes before the wait for the guard: while the guard is a zombie, its id cannot be reused.
         kill_group(self._guard)
         self._guard.wait()
         for pipe in (self._commands, self._reports):

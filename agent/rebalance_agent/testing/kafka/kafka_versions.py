@@ -1,9 +1,9 @@
 """The versions of Apache Kafka that can be embedded: one lock file each, with the jars and their checksums.
 
-``python -m rebalance_agent.artifacts.lock agent/rebalance_agent/testing/kafka/locks/kafka-4.4.0.lock`` writes one
-again. The lock's roots are the broker (no dependency of kafka-tools), the tools, and slf4j-simple, a binding for
-Kafka's slf4j-api 1.7, which logs nothing without a binding. Versions before 4.3 are for short tests of old brokers, and
-have no tools.
+``python -m rebalance_agent.artifacts.lock agent/rebalance_agent/testing/kafka/locks/kafka-4.4.0.lock`` writes a lock
+file again. The roots of a lock are the broker (which kafka-tools does not depend on), the tools, and slf4j-simple. That
+is a binding for Kafka's slf4j-api 1.7, which logs nothing without a binding. Versions before 4.3 are for short tests of
+old brokers, and have no tools.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ WITH_TOOLS = tuple(number for number in VERSIONS if _parts(number) >= _TOOLS_SIN
 
 
 def kafka_version(text: str | None = None) -> KafkaVersion:
-    """Return the version that ``text`` names: the version's number, or the number's first two parts.
+    """Return the version that ``text`` names, by its number or by the first two parts of the number.
 
-    If ``text`` is None, the version is that of the environment variable, otherwise the default.
+    If ``text`` is None, return the version in the environment variable `VARIABLE`, else `DEFAULT_VERSION`.
 
     Raises:
         BrokerError: there is no such version; the text has all versions.

@@ -30,8 +30,8 @@ class GroupError(StrEnum):
 class JoinRequest:
     """A JoinGroup request.
 
-    ``offers``: strategy -> subscription for this strategy, best first, without a member id. ``reason``: the reason for
-    joining (KIP-800), as a trigger.
+    ``offers``: strategy -> subscription for this strategy without a member id, best strategy first. ``reason``: why the
+    member joins (KIP-800), as a trigger.
     """
 
     member_id: str
@@ -70,7 +70,7 @@ class SyncRequest:
 
 
 class ResponseReceiver(Protocol):
-    """The coordinator's interface to a member's process, which receives responses."""
+    """The interface of a member's process that the coordinator uses: it receives responses."""
 
     @property
     def name(self) -> str:

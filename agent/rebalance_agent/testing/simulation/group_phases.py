@@ -1,6 +1,6 @@
 """Runs the join and sync phases of a group, and keeps the members for which each phase waits.
 
-The models are these methods of Kafka's ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``,
+The phases follow these methods of Kafka's ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``,
 ``expirePendingSync``.
 """
 
@@ -24,8 +24,8 @@ __all__ = ["GroupPhases"]
 class GroupPhases:
     """State, generation and members of a group. Responses are planned actions, never sent at once.
 
-    ``newcomers``: member id that was assigned to a dynamic member, which has not joined with this id yet -> session
-    timeout. A join phase waits for these members.
+    ``newcomers``: member id -> session timeout (ms), for dynamic members that have an id and have not joined with it.
+    A join phase waits for these members.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ __all__ = ["HeartbeatTimes"]
 
 
 class HeartbeatTimes:
-    """Heartbeats come at a fixed interval after the last join; polls, at each processing time after a callback."""
+    """The times of heartbeats, at a fixed interval since the last rebalance, and of polls, at each processing time."""
 
     def __init__(self, spec: SimulatedMember) -> None:
         """Use the intervals of ``spec``, starting at time zero."""

@@ -17,10 +17,12 @@ __all__ = ["Registered", "Registry"]
 
 @dataclass(slots=True)
 class Registered:
-    """One member. ``joined_ms``: the time of its JoinGroup while this waits for the other members, else None.
+    """One member.
 
-    ``silent``: the process sends no heartbeats any more. ``expiry``: the end of the session, planned only while
-    heartbeats are missing, since each heartbeat would postpone the end.
+    - ``joined_ms``: the time of its JoinGroup while it waits for the other members; None otherwise.
+    - ``silent``: whether the process has stopped sending heartbeats.
+    - ``expiry``: the end of the session. It is planned only when heartbeats have stopped, because each heartbeat would
+      postpone it.
     """
 
     member_id: str

@@ -11,7 +11,7 @@ __all__ = ["MemberTopics"]
 
 
 class MemberTopics:
-    """The topics that a member wants, those with which it joined, and for a leader their partition counts then."""
+    """The topics that a member wants, and those with which it joined; for a leader, also the partition counts then."""
 
     def __init__(self, topics: tuple[str, ...], shared: SharedState) -> None:
         """Start with a subscription to ``topics``."""
@@ -21,15 +21,15 @@ class MemberTopics:
         self._racks_changed = False
 
     def join(self) -> None:
-        """Join with the wanted topics; the leader is not known yet."""
+        """Record that the member joins with the wanted topics; the leader is elected later."""
         self.joined, self._counts, self._racks_changed = self.wanted, None, False
 
     def lead(self, topics: Iterable[str]) -> None:
-        """Remember the partition counts of all ``topics`` of the group, which only the leader watches."""
+        """Keep the partition counts of all ``topics`` of the group, which only the leader watches."""
         self._counts = self._shared.counts(topics)
 
     def see_racks(self) -> None:
-        """Record that the partitions have other racks, which only the leader watches."""
+        """Record that partitions have other racks, if the member leads; only a leader watches racks."""
         self._racks_changed = self._counts is not None
 
     @property
@@ -39,7 +39,7 @@ class MemberTopics:
 
     @property
     def reason(self) -> Trigger:
-        """The reason why the member joins again, as far as its topics show it."""
+        """The reason why the member joins again: a change of its topics, else `Trigger.REJOIN`."""
         if self.wanted != self.joined:
             return Trigger.SUBSCRIPTION_CHANGED
         if self._counts is None or not self._counts_changed:

@@ -110,7 +110,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A member's process ends without callback and LeaveGroup."""
+    """A member's process ends without running a callback and without a LeaveGroup."""
 
     at_ms: int
     name: str
@@ -158,8 +158,8 @@ class SimulationSettings:
 
     - ``initial_rebalance_delay_ms``: Kafka's ``group.initial.rebalance.delay.ms``.
     - ``latency_ms``: latency of a request, and of a response.
-    - ``patience_ms``: simulated time after the last step: three joins with the default timeout. A group that is not
-      stable by then will never be stable, for example because a member is expelled after each join.
+    - ``patience_ms``: simulated time after the last step, enough for three joins with the default timeout. A group that
+      is not stable by then never becomes stable, for example because a member is expelled after each join.
     """
 
     initial_rebalance_delay_ms: int = 3_000

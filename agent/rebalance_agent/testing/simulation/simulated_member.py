@@ -41,7 +41,7 @@ class MemberProcess:
     """
 
     def __init__(self, spec: SimulatedMember, shared: SharedState) -> None:
-        """A process that has not started."""
+        """Make a process that has not started."""
         self._spec = spec
         self._shared = shared
         self._eager = spec.protocol is RebalanceProtocol.EAGER
@@ -73,7 +73,7 @@ class MemberProcess:
         self._later(self._give_up(self._held), self._depart)
 
     def crash(self) -> None:
-        """End without callback and LeaveGroup."""
+        """End without running a callback and without a LeaveGroup."""
         self._let_go(self._held)
         self._go_silent()
 
@@ -193,7 +193,7 @@ class MemberProcess:
             return
         revoked = minus(self._held, partitions)
         added = minus(partitions, self._held)
-        self._rejoin_wanted = bool(revoked)  # the next rebalance, in which they get new owners
+        self._rejoin_wanted = bool(revoked)  # the member joins again, so that they get new owners
         self._assigned = partitions
         pause_ms = self._give_up(revoked) + (self._spec.assigned_ms if added else 0)
         self._later(pause_ms, partial(self._take_over, added))
@@ -219,7 +219,7 @@ class MemberProcess:
             self._plan_poll()
 
     def _poll_on(self) -> None:
-        """Go on polling after the callbacks."""
+        """Continue to poll after the callbacks."""
         self._phase = _Phase.POLLING
         self._heartbeats.polls_since_ms = self._shared.now_ms
         if self._wants_to_join():
@@ -268,7 +268,7 @@ class MemberProcess:
         self._shared.coordinator.silence(self._member_id, self._heartbeats.last_beat_ms(self._shared.now_ms))
 
     def _end(self, answer: GroupError, explanation: str = "") -> None:
-        """End after an error that the application does not survive."""
+        """End because of an error that ends the application."""
         self.crash()
         if answer is GroupError.FENCED_INSTANCE_ID:
             explanation = f"another member has joined with group.instance.id {self._spec.instance_id}"

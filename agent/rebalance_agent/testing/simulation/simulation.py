@@ -28,7 +28,7 @@ from rebalance_agent.testing.simulation.timeline_recorder import TimelineRecorde
 __all__ = ["Simulation", "simulate"]
 
 ACTIONS_MAX = 20_000_000
-"""Maximum number of actions in one `Simulation.play`: a group that never becomes stable must not run for hours."""
+"""Maximum number of actions in one `Simulation.play`, since a group that never becomes stable would run for hours."""
 
 
 class Simulation:
@@ -69,7 +69,7 @@ def simulate(
 
     Raises:
         InvalidInputError: a value is out of bounds, or a step names a member that does not exist then, or joins twice.
-        AssignmentError: an unknown strategy, or an invalid setting of one.
+        AssignmentError: a strategy is unknown, or a strategy's setting is invalid.
     """
     settings = settings or SimulationSettings()
     last_ms = max((step.at_ms for step in script), default=0)
@@ -77,7 +77,7 @@ def simulate(
 
 
 def _take(step: Step, shared: SharedState, members: dict[str, MemberProcess]) -> None:
-    """Carry out ``step``."""
+    """Perform ``step``."""
     if isinstance(step, Join):
         members[step.member.name] = MemberProcess(step.member, shared)
         members[step.member.name].start()

@@ -56,14 +56,14 @@ class StalledPartitions:
                 assigned.setdefault(topic, set()).update(numbers)
         for topic, planned in assigned.items():
             owners, idle = self._owners.setdefault(topic, {}), self._idle.setdefault(topic, {})
-            # An entry in ``owners`` keeps them from being new again when their owner changes.
+            # With an entry in ``owners``, they are not new in later generations.
             new = planned - owners.keys()
             owners.update(dict.fromkeys(new, 0))
             idle.update(dict.fromkeys(new, (since_ms, None)))
         self._drop(now_ms, assigned)
 
     def emptied(self, now_ms: int) -> None:
-        """End open stalls, since the group is empty and no rebalance causes them."""
+        """End open stalls, because the group is empty: no rebalance causes them any more."""
         self._drop(now_ms, {})
         self._owners.clear()
 

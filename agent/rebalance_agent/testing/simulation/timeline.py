@@ -125,7 +125,7 @@ class Timeline:
     """All entries of a simulation; each kind is in order of time.
 
     ``generations``: the generations in the coordinator's log; ``aborted``: generations with a number but no record.
-    ``settled``: nothing is left to happen; otherwise the simulation stopped at ``end_ms``.
+    ``settled``: no planned action is left; otherwise the simulation stopped at ``end_ms`` with planned actions.
     """
 
     generations: tuple[SimulatedGeneration, ...]

@@ -98,7 +98,7 @@ class TimelineRecorder:
         self._refusals.append(Refusal(self._actions.now_ms, member, explanation))
 
     def take(self, *, settled: bool) -> Timeline:
-        """Return, and forget, the entries since the last call."""
+        """Return the entries since the last call, and drop them here."""
         return Timeline(
             generations=_drained(self._generations),
             aborted=_drained(self._aborted),

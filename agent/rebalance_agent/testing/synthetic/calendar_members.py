@@ -23,7 +23,7 @@ _POD_TEMPLATE_HASH = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
 _KUBERNETES_HASH = str.maketrans("0123456789", "456789bcdf")
 """Decimal digit of a template's hash -> the character that Kubernetes writes (``SafeEncodeString``)."""
 
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes has no vowels, so that no words can occur
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes uses no vowels, so that no words can occur
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
 
 
@@ -64,7 +64,7 @@ class CalendarMembers:
         return iter(list(self._present.values()))
 
     def at(self, at_ms: int, name: str) -> PlannedMember:
-        """The process with ``name`` at ``at_ms``. The calendar may be ahead of the observations built from it."""
+        """Return the process with ``name`` at ``at_ms``, which may be before the last step of the calendar."""
         processes = self._known[name]
         return next((process for process in reversed(processes) if process.born_ms <= at_ms), processes[0])
 
@@ -92,7 +92,7 @@ class CalendarMembers:
             assigned_ms=round(plan.assigned_ms * self._rng.uniform(0.6, 1.8)),
             session_timeout_ms=plan.session_timeout_ms,
             rebalance_timeout_ms=plan.poll_interval_ms,
-            # Only for rack-aware strategies: racks of partitions are in no event.
+            # Only rack-aware strategies need a rack; no event contains the racks of partitions.
             rack=self._rng.choice(_ZONES) if "rack-aware" in plan.assignor else None,
             config=plan.weights if number == 0 else {},
         )

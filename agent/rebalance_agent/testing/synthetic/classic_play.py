@@ -38,7 +38,7 @@ _SUBSCRIPTION_VERSION = 3
 
 
 class ClassicPlay:
-    """One classic group. Times of steps count from the history's start, times of observations from the epoch."""
+    """Plays one classic group. Steps count time from the start of the history, observations from the epoch."""
 
     def __init__(
         self, fleet: FleetPlan, plan: GroupPlan, calendar_members: CalendarMembers, rng: random.Random
@@ -61,7 +61,7 @@ class ClassicPlay:
         yield TopicsSeen(self._since_ms - POLL_MS, dict(self._counts))
 
     def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
-        """Return the observations of ``steps``, unordered."""
+        """Return the observations of ``steps``, in no particular order."""
         timeline = self._simulation.play(steps, until_ms)
         observations: list[Observation] = [*self._polls(timeline), *self._records(timeline), *self._topics(steps)]
         if self._reporter:

@@ -43,14 +43,14 @@ SESSION_MS = 45_000
 """Brokers' default for ``group.consumer.session.timeout.ms``."""
 
 ASSIGN_MS = 1_000
-"""Delay (ms) between a change of the group and the new assignment, during which further changes are collected."""
+"""Delay (ms) from a change of the group to the new assignment, which includes further changes in this time."""
 
 _ACTIONS_MAX = 20_000_000
 
 
 @dataclass(slots=True)
 class _Member:
-    """One member, as its coordinator knows it; ``beats_ms``: the time of the member's first heartbeat."""
+    """One member of the coordinator's group; ``beats_ms``: the time of the member's first heartbeat."""
 
     member_id: str
     planned: PlannedMember
@@ -67,12 +67,12 @@ class _Member:
 
 
 class EpochPlay:
-    """One group. Times of steps count from the start of the history, those of observations from the epoch."""
+    """Plays one group. Steps count time from the start of the history, observations from the epoch."""
 
     def __init__(
         self, fleet: FleetPlan, plan: GroupPlan, calendar_members: CalendarMembers, rng: random.Random
     ) -> None:
-        """A group without members; ``calendar_members`` has the processes that the steps name."""
+        """Start with a group without members; ``calendar_members`` has the processes that the steps name."""
         self._since_ms = fleet.since_ms
         self._plan = plan
         self._calendar_members = calendar_members
@@ -89,7 +89,7 @@ class EpochPlay:
         self._observations: list[Observation] = []
 
     def begin(self) -> Iterator[Observation]:
-        """Yield the observations before the first step: there is no such group."""
+        """Yield the observations before the first step, when the group does not exist yet."""
         yield self._topics(-1)
         yield Backfilled(self._since_ms, frozenset({0}))
 
@@ -193,7 +193,7 @@ class EpochPlay:
         return member.beats_ms + (since_ms // HEARTBEAT_MS + 1) * HEARTBEAT_MS
 
     def _beat(self, member: _Member, epoch: int) -> None:
-        """A heartbeat after a change. It does nothing if a newer target epoch has its own heartbeats."""
+        """Handle a heartbeat after a change, unless there is a newer target epoch, which has its own heartbeats."""
         if not member.alive or epoch != self._target_epoch:
             return
         member.revoking = set()
@@ -254,7 +254,7 @@ class EpochPlay:
         )
 
     def _named(self, partitions: set[Partition]) -> dict[str, tuple[int, ...]]:
-        """``partitions`` by the names in records: topic ids, or subtopologies."""
+        """Return ``partitions`` by the names in records: topic ids, or subtopologies of a streams group."""
         if self._plan.group_type is GroupType.STREAMS:
             subtopologies = {topic: str(index) for index, topic in enumerate(self._counts)}
             return topic_partitions((subtopologies[topic], number) for topic, number in partitions)

@@ -1,7 +1,7 @@
 """Writes a fleet's history as files of JSON lines, the events of the topic ``rebalance-events``.
 
-Each file has all events of some groups, one group after the other. The groups of a file depend on the plan only, so the
-same plan gives the same bytes, with one process or several. One day of one group is in memory at a time.
+Each file has all events of some groups, one group after the other. The groups of a file depend only on the plan, so the
+same plan gives the same bytes with any number of processes. A process has one day of one group in memory at a time.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ FILES_MAX = 256
 PROCESSES_MAX = 256
 """Maximum number of processes, more than a machine has cores."""
 
-_GZIP_LEVEL = 3  # events are repetitive: higher levels cost twice the time for a tenth of the size
-# New objects between collections; with Python's 700 they take a tenth of the time, and cycles are few.
+_GZIP_LEVEL = 3  # events are repetitive: higher levels take twice the time and save a tenth of the size
+# New objects between two garbage collections. With Python's 700, collections take a tenth of the time; cycles are rare.
 _COLLECT_EVERY = 100_000
 
 
@@ -98,7 +98,7 @@ def _shares(fleet: FleetPlan) -> list[range]:
 
 
 def _written(fleet: FleetPlan, folder: Path, processes: int) -> Iterator[SynthesisResult]:
-    """Write the files, in this process if one is enough; yield what each has as soon as it is complete."""
+    """Write the files, in this process if ``processes`` is 1; yield the counts of each file when it is complete."""
     shares = _shares(fleet)
     if processes == 1:
         yield from (write_file(fleet, folder, index, share) for index, share in enumerate(shares))
@@ -114,7 +114,7 @@ def _written(fleet: FleetPlan, folder: Path, processes: int) -> Iterator[Synthes
 
 
 def _start_process() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets the signal, too, and ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets this signal, too, and ends this process
     gc.set_threshold(_COLLECT_EVERY)
 
 

@@ -1,4 +1,4 @@
-"""The properties of the groups of a fleet: random, by the seed and the group's number only."""
+"""Chooses the properties of a fleet's groups at random; they depend only on the seed and the group's number."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DAYS_MAX = 3_660
 """Maximum number of days: ten years."""
 
 MEMBERS_MAX = 60
-"""Maximum number of members of a group. Each generation costs time for each of them."""
+"""Maximum number of members of a group. Each member makes every generation slower to simulate."""
 
 MONDAY_MS = 1_780_272_000_000
 """2026-06-01 00:00 UTC, a Monday, in epoch milliseconds: the default start of a history."""
@@ -136,7 +136,7 @@ def stable_id(*parts: object) -> str:
 
 
 def plan_group(fleet: FleetPlan, number: int) -> GroupPlan:
-    """Return a random plan of group ``number``, which depends on the seed and the number only."""
+    """Return a random plan of group ``number``, which depends only on the seed and the number."""
     rng = random.Random(f"{fleet.seed}/{number}")  # noqa: S311 - no secret
     service, role = rng.choice(_SERVICES), rng.choice(_ROLES)
     group_type = GroupType.CLASSIC if number < 1 else _weighted(rng, _TYPES)
@@ -178,12 +178,12 @@ def plan_group(fleet: FleetPlan, number: int) -> GroupPlan:
 
 
 def chance(rng: random.Random, percent: int) -> bool:
-    """True with a probability of ``percent``."""
+    """Return True with a probability of ``percent``."""
     return rng.random() * 100 < percent
 
 
 def _topics(rng: random.Random, service: str, clustered: int | None) -> dict[str, int]:
-    """Topic -> partitions. ``clustered``: the number of members; the topics make `range` overload the first of them."""
+    """Return topic -> partitions. With ``clustered`` (a number of members), `range` overloads the first of them."""
     if clustered:
         counts = [rng.choice((clustered // 2 + 1, clustered + 1))] * rng.choice((4, 5, 6))
     else:

@@ -1,6 +1,7 @@
-"""The steps of a group on each day: deploys, crashes, scaling, growing topics, and maintenance.
+"""Plans the steps of a group on each day: deploys, crashes, scaling, growing topics, and maintenance.
 
-Actions do not overlap: one that would start during another starts after it. Restarts of brokers may be at any time.
+Actions do not overlap: an action that would start during another one starts after it. Only restarts of brokers may be
+at any time.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ DAY_MS = 24 * HOUR_MS
 PARTITIONS_MAX = 192
 """Maximum number of partitions to which a topic grows."""
 
-_WEEKEND_DEPLOYS = 10  # percent of those on working days
+_WEEKEND_DEPLOYS = 10  # percent of the number on working days
 _NIGHT_BEGINS_MS, _NIGHT_ENDS_MS = 90 * 60_000, 4 * HOUR_MS
 _REST_MS = 20_000  # between two actions
 _BACKOFF_MAX_MS = 300_000  # Kubernetes' maximum delay between restarts of a container
@@ -34,7 +35,7 @@ class Calendar:
     """The steps of a group, day by day in order. Times are milliseconds since the start of the history."""
 
     def __init__(self, plan: GroupPlan, rng: random.Random, maintenance: Maintenance | None = None) -> None:
-        """Start without members; ``rng`` chooses the actions, ``maintenance`` that of its cluster."""
+        """Start without members. ``rng`` chooses the actions; ``maintenance``: that of the group's cluster."""
         self.members = CalendarMembers(plan, rng)
         self._plan = plan
         self._rng = rng
@@ -43,7 +44,7 @@ class Calendar:
         self._free_ms = 0
 
     def day(self, number: int) -> list[Step]:
-        """Return the steps of day ``number`` in the order of their time; the last ones may be after midnight."""
+        """Return the steps of day ``number`` in the order of their times; the last ones may be after midnight."""
         begins_ms = number * DAY_MS
         self.members.forget(begins_ms - DAY_MS)
         steps: list[Step] = []
@@ -57,7 +58,7 @@ class Calendar:
         return sorted((*steps, *changes), key=lambda step: step.at_ms)
 
     def _planned_actions(self, begins_ms: int) -> Iterator[tuple[int, Callable[[int], Iterable[Step]]]]:
-        """Time and action of everything planned for a day."""
+        """Yield the time and the action of everything that is planned for a day."""
         plan = self._plan
         if plan.pattern is MembershipPattern.NIGHTLY:
             jitter_ms = self._rng.randrange(600_000)
@@ -84,7 +85,7 @@ class Calendar:
                 yield at_ms, action
 
     def _moments(self, begins_ms: int, per_day: float) -> Iterator[int]:
-        """Random times of a day, ``per_day`` on average."""
+        """Yield random times of a day, ``per_day`` of them on average."""
         if not per_day:
             return
         at = self._rng.expovariate(per_day)
@@ -138,7 +139,7 @@ class Calendar:
             yield from self._crash_and_restart(at_ms, self.members.choose(), self._rng.randrange(4_000, 60_000))
 
     def _crash_loop(self, at_ms: int) -> Iterator[Step]:
-        """Crash one member again and again, with growing pauses."""
+        """Crash one member repeatedly, with growing pauses."""
         if not len(self.members):
             return
         planned, pause_ms = self.members.choose(), 10_000
@@ -185,7 +186,7 @@ class Calendar:
         return Join(at_ms, self.members.start(at_ms, name, processing_ms).spec)
 
     def _restart(self, at_ms: int, old: PlannedMember) -> Join:
-        """Start the successor of ``old``, a static one with the same name."""
+        """Start the successor of ``old``; a static member's successor has the same name."""
         return self._start(at_ms, old.name if self._plan.static else None)
 
     def _leave(self, at_ms: int, planned: PlannedMember) -> Leave:

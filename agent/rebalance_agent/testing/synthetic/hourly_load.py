@@ -1,4 +1,4 @@
-"""Load by hour of the week (UTC, Monday is day 0), relative to the peak of a working day."""
+"""Defines the load by hour of the week (UTC, Monday is day 0), relative to the peak of a working day."""
 
 from __future__ import annotations
 

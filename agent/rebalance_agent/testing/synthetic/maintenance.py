@@ -1,4 +1,4 @@
-"""Maintenance of a cluster and its hosts, which affects many groups at the same time."""
+"""Defines the maintenance of a cluster and its hosts, which affects many groups at the same time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BrokerRestart", "Maintenance", "NodeDrain"]
 
 @dataclass(frozen=True, slots=True)
 class NodeDrain:
-    """All pods on ``node`` are evicted, and start again on other nodes. ``at_ms``: since the start of the history."""
+    """All pods on ``node`` are evicted ``at_ms`` after the start of the history. They start again on random nodes."""
 
     at_ms: int
     node: str
@@ -20,7 +20,7 @@ class NodeDrain:
 
 @dataclass(frozen=True, slots=True)
 class BrokerRestart:
-    """A broker stops at ``at_ms`` since the start of the history, and returns ``down_ms`` later."""
+    """A broker stops ``at_ms`` after the start of the history, and returns ``down_ms`` later."""
 
     at_ms: int
     down_ms: int
@@ -28,7 +28,7 @@ class BrokerRestart:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """The maintenance during a history, each kind in the order of time. By default there is none."""
+    """The maintenance during a history, each kind in order of time. By default there is none."""
 
     drains: Sequence[NodeDrain] = ()
     restarts: Sequence[BrokerRestart] = ()

@@ -1,4 +1,4 @@
-"""Events that the members' sidecars report, with the time at which the observer gets them."""
+"""Makes the events that the members' sidecars report, with the time at which the observer gets them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from rebalance_agent.tracking.observations import MemberReported
 
 __all__ = ["MemberReporter"]
 
-_DELAYS_MS = (20, 400)  # of a sidecar, which sends small batches
+_DELAYS_MS = (20, 400)  # from the event to the observer: a sidecar sends small batches
 
 
 class MemberReporter:
-    """Makes the reports of one group. Arguments count from the start of the history, times of events from the epoch."""
+    """Makes the reports of one group.
+
+    Times in arguments are since the start of the history, times in events since the epoch.
+    """
 
     def __init__(self, fleet: FleetPlan, plan: GroupPlan, rng: random.Random) -> None:
         """Start with sequence numbers at zero."""
@@ -80,7 +83,7 @@ class MemberReporter:
         return MemberReported(at_ms + self._rng.randrange(*_DELAYS_MS), event)
 
     def _process(self, planned: PlannedMember) -> str:
-        """Return the process id of ``planned``; advances its sequence number."""
+        """Return the process id of ``planned``, and advance its sequence number."""
         process = stable_id(self._fleet.seed, self._plan.number, planned.name, planned.born_ms)
         self._sequences[process] += 1
         return process

@@ -1,4 +1,4 @@
-"""The events of a synthetic group: its observations, passed to the real tracker day by day."""
+"""Generates the events of a synthetic group: passes its observations to the real tracker, day by day."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def history(
     plan: GroupPlan | None = None,
     maintenance: Maintenance | None = None,
 ) -> Iterator[Event]:
-    """Yield all events of group ``number`` in the order of publication; one day of them is in memory.
+    """Yield all events of group ``number`` in the order of publication; one day of events is in memory at a time.
 
-    ``tracker`` gets the observations, by default a new tracker. ``plan`` has the properties of the group, by default
-    those of `plan_group`. ``maintenance`` is that of its cluster, by default none.
+    - ``tracker``: gets the observations; by default a new tracker.
+    - ``plan``: the properties of the group; by default those of `plan_group`.
+    - ``maintenance``: that of the group's cluster; by default none.
     """
     plan = plan or plan_group(fleet, number)
     rng = random.Random(f"{fleet.seed}/{number}/days")  # noqa: S311 - a fleet has to be reproducible

@@ -1,4 +1,4 @@
-"""Models of the brokers' own assignors: uniform (balanced and sticky), range, and that of share groups."""
+"""Models the brokers' own assignors: uniform (balanced and sticky), range, and that of share groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Targets = dict[str, set[Partition]]
 
 
 def uniform(partitions: Sequence[Partition], members: Sequence[str], previous: Mapping[str, set[Partition]]) -> Targets:
-    """A balanced assignment with as few moves from ``previous`` as possible. Member order decides between equals."""
+    """Return a balanced assignment with the fewest moves from ``previous``; the order of ``members`` breaks ties."""
     if not members:
         return {}
     share, larger_shares = divmod(len(partitions), len(members))
@@ -33,7 +33,7 @@ def uniform(partitions: Sequence[Partition], members: Sequence[str], previous: M
 
 
 def by_range(counts: Mapping[str, int], members: Sequence[str]) -> Targets:
-    """Return the brokers' range assignor: contiguous partitions of each topic, as this package's ``range``."""
+    """Return the brokers' range assignment: contiguous partitions of each topic, like this package's ``range``."""
     group = GroupSubscription(
         {topic: TopicMetadata(count) for topic, count in counts.items()},
         tuple(MemberSubscription(name, tuple(counts)) for name in members),
@@ -43,7 +43,7 @@ def by_range(counts: Mapping[str, int], members: Sequence[str]) -> Targets:
 
 
 def shared(partitions: Sequence[Partition], members: Sequence[str]) -> Targets:
-    """A share group's assignor: every partition gets a member, and every member a partition, shared if necessary."""
+    """Return a share group's assignment: each partition has a member, and each member has a partition, maybe shared."""
     targets: Targets = {name: set() for name in members}
     for index in range(max(len(partitions), len(members)) if members and partitions else 0):
         targets[members[index % len(members)]].add(partitions[index % len(partitions)])

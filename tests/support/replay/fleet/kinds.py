@@ -29,21 +29,21 @@ STATIC = ("static", GATEWAY)
 """A gateway gives its groups' members instance ids."""
 
 SILENT = ("share", GATEWAY, POLLED)
-"""Kinds without members that report: consumers of share groups have no callbacks, and only records have a place for
-the reports of the others."""
+"""Kinds without members that report: consumers of share groups have no callbacks, and the tracker uses reports only
+beside records of the group."""
 
 MEMBERS_MAX = 40
 PARTITIONS = (6, 12, 24, 48)
 
 
 def plan_of(fleet, kind, number):
-    """The plan of one group of a kind. Half of the groups are autoscaled. Half have reports, if their kind can."""
+    """The plan of one group of a kind. Half of the groups are autoscaled. Half of them report, if their kind can."""
     base = plan_group(fleet, list(KINDS).index(kind) * 10_000 + number)
     rng = random.Random(f"{fleet.seed}/{base.number}/quiet")
     group_type, assignors = KINDS[kind]
     members = min(MEMBERS_MAX, max(2, base.members))
     count = rng.choice([each for each in PARTITIONS if each >= members])
-    # A model of Kafka Streams' own assignor is missing, which deals each topic over all members.
+    # There is no model of Kafka Streams' own assignor, which distributes each topic over all members.
     topics = ("events",) if kind == "streams" else rng.choice((("events",), ("events",), ("events", "updates")))
     static = kind in STATIC
     scaled = MembershipPattern.SCALED if number % 2 else MembershipPattern.STEADY

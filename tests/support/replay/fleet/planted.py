@@ -40,7 +40,7 @@ class Planted:
         }
 
     def spans(self, spans):
-        """Those of this group, with times as in a replay of the fault alone."""
+        """The spans of this group, with times as in a replay of the fault alone."""
         return [
             replace(span, began=span.began - self.at + FROM, ended=span.ended - self.at + FROM)
             for span in spans

@@ -34,8 +34,8 @@ __all__ = ["QuietFleet", "kind_of", "replayed"]
 CLUSTER = "fleet"
 MINUTE_MS = 60_000
 SHARE = 2 * len(KINDS)
-"""Groups in one promtool, which takes 2 GB for a week of them; more would take little less time in all. Groups with the
-same number are in the same one: restarts of brokers concern them together."""
+"""Groups in one run of promtool, which takes 2 GB for a week of them; more groups would save little time. Groups with
+the same number are in the same run, because restarts of brokers affect them together."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class QuietFleet:
         """One after the other, all nodes are drained from 10:00 on, and three brokers restart from 15:00 on.
 
         A day has both, a week on its Wednesday. A restart only concerns leaders of classic groups that set
-        ``client.rack``, here of every third one: they see other racks of partitions. For other groups the coordinator
+        ``client.rack``, here of every third one: they read other racks of partitions. For other groups the coordinator
         moves to the next broker, which reads them from the offsets topic: nothing is written.
         """
         day_ms = max(0, self.days - 5) * DAY_MS
@@ -93,7 +93,7 @@ def replayed(fleet, folder, processes=None):
     """The spans of all alerts that fire in the fleet, in the order of time.
 
     Each share's spans are written into ``folder``. If they are there already, the share is not replayed again, so
-    ``folder`` must be of the same code.
+    ``folder`` must have been written by the same code.
     """
     shares = [fleet.numbers[first : first + SHARE] for first in range(0, len(fleet.numbers), SHARE)]
     found = []
@@ -122,7 +122,7 @@ def _fired(fleet, share, folder):
 
 
 def notated(series, fleet):
-    """The series in the fleet's cluster, in promtool's notation: a week of values would not fit into memory."""
+    """The series in the fleet's cluster, in promtool's notation: because a week of values would not fit into memory."""
     scrapes = fleet.until // fleet.scrape + 1
     return {name: notation(values, scrapes) for name, values in labelled(series, CLUSTER).items()}
 
@@ -142,7 +142,7 @@ def group_series(fleet, kind, number):
 
 
 def _baseline(fleet, name, events):
-    """The 95th percentile of the group's own stalls, as the pipeline computes it of twenty stalls or more."""
+    """The 95th percentile of the group's own stalls, as the pipeline computes it from twenty stalls or more."""
     stalls = sorted(each.stall.lower_seconds for each in events if isinstance(each, GenerationEvent) and each.stall)
     if len(stalls) < 20:
         return {}
@@ -152,7 +152,7 @@ def _baseline(fleet, name, events):
 
 
 def _polls(fleet, name):
-    """The ages of a member's last poll(), as the gateway's telemetry has them: up to a third of the limit."""
+    """The ages of a member's last poll(), as the gateway's telemetry exports them: up to a third of the limit."""
     client = {"consumergroup": name, "client_id": "client", "host": "/10.0.0.2"}
     age = shown("kafka_rebalance_member_client_last_poll_age_seconds", 0, lambda at: at // 60 % 100, 10**9, **client)
     limit = shown("kafka_rebalance_member_client_poll_limit_seconds", 300, 300, 0, **client)
