@@ -119,7 +119,7 @@ STATIC = Tier(
 )
 # Slow files come first: a slow file that starts last would delay the end of the tier.
 UNCOUNTED = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts")
-"""Tests without coverage: many examples of code that the unit tests execute as well, or processes of their own."""
+"""Tests without coverage: they try many examples of code that unit tests execute as well, or start processes."""
 COUNTED = ("tests/golden", "tests/unit")
 FAST = (*UNCOUNTED, *COUNTED)
 SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session"))
@@ -297,8 +297,8 @@ def environment_of_commands(environment: Mapping[str, str]) -> dict[str, str]:
 def in_memory() -> str | None:
     """Create a folder for the tests' files in memory, if enough is free; None: the tests use the disk.
 
-    Brokers wait for the disk at every sync. A shared or limited disk can delay them until all sessions time out, which
-    would fail tests without an error of theirs.
+    Brokers wait for the disk at every sync. A shared or limited disk can delay them until all sessions time out: then
+    tests would fail although nothing is wrong.
     """
     try:
         room = min(shutil.disk_usage(MEMORY).free, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

@@ -137,7 +137,7 @@ def _each(options):
             except KeyboardInterrupt:
                 run.send_signal(signal.SIGINT)
                 run.wait()
-                ended[seed] = INTERRUPTED  # whatever it says: before it has begun it says nothing
+                ended[seed] = INTERRUPTED  # whatever its exit code: a run may not report this before it has begun
         if ended[seed] == INTERRUPTED:
             break
     words = {0: "nothing is wrong", INTERRUPTED: "interrupted"}
@@ -146,7 +146,7 @@ def _each(options):
 
 
 def _begun(command):
-    """Start a process; return it, and whether Ctrl-C came meanwhile: then it runs already, and has to be ended."""
+    """Start a process; return it, and whether Ctrl-C came meanwhile: then the caller has to end it."""
     came = []
     handlers = {number: signal.signal(number, lambda *_: came.append(1)) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -77,7 +77,7 @@ def _play(kafka, options, faults, folder):
         all_groups = stack.enter_context(Groups(kafka, TOPIC, f"http://{context.events}", options.seed, kinds))
         done = inject_all(context, faults, options.minutes, all_groups.account)
         source.stop()
-        with contextlib.suppress(AssertionError):  # the verdict names groups that have not read it by then
+        with contextlib.suppress(AssertionError):  # the verdict lists the groups that have not read everything by then
             eventually(
                 lambda: not any(each.wrong for each in oracle.read_at_least_once(all_groups, source.written)),
                 between=lambda: context.wait(oracle.LOOKS_S),

@@ -35,7 +35,7 @@ def play_seats(kafka, topics, options, folder, faults):
         groups = stack.enter_context(SeatsGroups(kafka, addresses, topic, options.seed, kinds))
         done = inject_all(context, faults, options.minutes, groups.account)
         source.stop()
-        with contextlib.suppress(AssertionError):  # the verdict names groups that have not read it by then
+        with contextlib.suppress(AssertionError):  # the verdict lists the groups that have not read everything by then
             eventually(lambda: not _lost(context, groups, source), between=lambda: context.wait(oracle.LOOKS_S))
         lost = _reads(context, groups, source)
         groups.end_members()

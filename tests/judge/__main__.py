@@ -1,7 +1,8 @@
 """``make judge``: compares stalls that consumers measured with the bounds that the observer published.
 
-Three brokers, groups of many clients as processes that note their callbacks, faults, and two observers as a user runs
-them. The truth is computed from the members' notes alone. The judge shares no code with the observer.
+A run has three brokers, groups with many clients as processes that log their callbacks, faults, and two observers as a
+user runs them. The true stalls are computed from the members' logs; records and the brokers' logs only supplement them,
+for example if a group was Empty. This computation shares no code with the observer.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ groups has its final distribution of ages when samples begin: otherwise hours of
 
 
 class Churn:
-    """Writes ``rate`` generations a second in turn for ``groups`` groups, in a thread of its own."""
+    """Writes ``rate`` rebalances a second, each of a random one of ``groups`` groups, in its own thread."""
 
     def __init__(self, bootstrap: str, groups: int, rate: float, seed: int, clock: Clock) -> None:
         """Write nothing before `start`."""
@@ -121,7 +121,7 @@ class Churn:
 
 
 def _age(chance: random.Random) -> int:
-    """The generation of a group whose members have changed since long ago.
+    """A random generation, as of a group that has existed for a long time.
 
     If all groups had the same age, their members' subscriptions, which contain the generation, would be equal bytes
     stored once, and memory would grow for hours while ages diverge.

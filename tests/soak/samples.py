@@ -1,4 +1,4 @@
-"""Samples of a process's resources, single ones and over time."""
+"""Samples of the resources of the observer's process, and the measures that are judged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The number of examples that Hypothesis tries.
 
-Sixty of each core rule with every change. ``--hypothesis-profile=quick`` (``make test-fast``) tries 25, and ``deep``
-(``make test-slow``) 500, to find rare cases.
+Every change is tested with 60 for each core rule. ``--hypothesis-profile=quick`` (``make test-fast``) tries 25, and
+``deep`` (``make test-slow``) 500, to find rare cases.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def _sidecar_clock_back(context, fault):
 
 
 def _starve(context, agent, seconds):
-    """Deny more memory to the process, and restart it afterwards in any case."""
+    """Let the process allocate at most `MEMORY_BYTES` more, and restart it afterwards in any case."""
     life = agent.life
     life.limit_memory(MEMORY_BYTES)
     context.wait(seconds)

@@ -13,7 +13,7 @@ def inject_all(context, faults, minutes, acts):
     began, done, left = context.clock.monotonic(), Counter(), 0
     for fault in faults:
         context.wait(max(0.0, fault.at_s - (context.clock.monotonic() - began)))
-        # On a slow machine a run is longer rather than without one of the kinds.
+        # On a slow machine a whole run takes longer, so that no kind of fault is missing.
         if context.clock.monotonic() - began > minutes * 60 and (done[fault.name] or minutes < WHOLE_MINUTES):
             left += 1
             continue

@@ -46,7 +46,7 @@ def _connections_reset(context, _fault):
 
 
 def _hostile_tenant(context, fault):
-    """Groups of a hostile client, which no library would form, cost the observer as much as they can."""
+    """A hostile client forms groups that no library would form, which cost the observer as much as they can."""
     seed = context.chance.randrange(1_000_000)
     done = run_program("chaos.faults.tenant", context.kafka.bootstrap_servers, context.events, fault.seconds, seed)
     print(f"           tenant: {done}", flush=True)

@@ -46,8 +46,8 @@ FAULTS = {
     "hostile tenant": (2, 5, 10),
     "stream killed": (2, 0, 5),
 }
-"""Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set; of an agent that
-is killed while it starts: `agent_faults.MOMENT` of that after it began to read."""
+"""Fault -> the weight with which it is drawn, and how long it lasts. For clocks: by how many seconds they are set; for
+an agent that is killed while it starts: this time, multiplied by `agent_faults.MOMENT`, after it began to read."""
 
 SEATS_FAULTS = {
     "gateway killed": (4, 0, 8),
@@ -96,7 +96,7 @@ def faults_of(options):
 
 
 def schedule(seed, minutes, only=(), faults=FAULTS):
-    """Faults in order. Each kind comes once before any comes by its weight."""
+    """Return the faults in order: first each kind once, then kinds that are drawn by their weights."""
     chance = random.Random(seed)
     names = [name for name in faults if not only or name in only]
     first = chance.sample(names, len(names))

@@ -58,7 +58,7 @@ class Tenant:
         self._brokers, self._members = {}, {}
 
     def run(self):
-        """Run each attack for the same part of the time, and until it was accepted once; return whether all were."""
+        """Run each attack for an equal part of the time, and until it was accepted once; return whether all were."""
         attacks = {
             "generations": self._generations,
             "partitions": self._partitions,
@@ -109,7 +109,7 @@ class Tenant:
         )
 
     def _rebalance(self, group, subscription, assignment):
-        """Join as the only member, and assign; return whether the broker, if it is the coordinator, accepted it."""
+        """Join as the only member, and assign; return whether a broker accepted it, which only the coordinator does."""
         return any(self._joined(address, group, subscription, assignment) for address in self._addresses)
 
     def _joined(self, address, group, subscription, assignment):

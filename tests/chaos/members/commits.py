@@ -22,7 +22,7 @@ class Commits:
         self._next[partition] = offset + 1
 
     def give_up(self, partitions, word):
-        """Commit what is ``revoked``, and forget what is lost, or assigned again and not read yet."""
+        """If ``word`` is ``revoked``, commit first; then drop the offsets of ``partitions``."""
         if word == "revoked":
             self.commit()
         for each in partitions:

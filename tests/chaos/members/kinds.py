@@ -15,12 +15,12 @@ UNCOMMITTED = {"enable.auto.commit": False}
 
 SEATED = {**SESSION, **UNCOMMITTED, "session.timeout.ms": 15_000}
 NO_CLASSIC = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
-"""Settings of classic groups, which are the brokers' in others."""
+"""Settings of classic groups; in other groups the brokers' settings apply."""
 
 JAVA = {"enable.auto.commit": "false"}
 CLASSIC_JAVA = {**JAVA, "session.timeout.ms": "15000", "heartbeat.interval.ms": "500"}
 SHARED_FROM_START = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"}
-"""Settings of share groups. Kafka gives a record up after ten deliveries at most, of which killed members use some."""
+"""Settings of share groups. Kafka gives up a record after these ten deliveries, and killed members use some of them."""
 
 BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager-instrumented")
 """The groups whose poll latency is compared, by `chaos.verdict.latency`."""
@@ -30,8 +30,8 @@ BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager
 class Kind:
     """A group: its client, its members' settings, and the pause between changes (seconds).
 
-    ``process``: members have one each, of a program of ours; ``instrumented``: by us, with the sidecar that is
-    tormented; ``group``: the group's own configuration.
+    ``process``: each member is a process of one of our programs; ``instrumented``: by our library, with the sidecar
+    that has faults; ``group``: the group's own configuration.
     """
 
     name: str
@@ -92,6 +92,6 @@ def group_name(kind):
 def librdkafkas(kind):
     """Return a `Kind`'s settings for a librdkafka consumer in a thread of the run."""
     if "group.protocol" in kind.settings:
-        # Not a classic group's settings: these are the brokers' with this protocol.
+        # With this protocol the brokers' settings apply instead of these.
         return {**kind.settings, **dict.fromkeys(NO_CLASSIC)}
     return kind.settings

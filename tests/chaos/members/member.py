@@ -68,7 +68,7 @@ def _commit(consumer, config, offsets):
 
 
 def kafka_python(config, polls, stop):
-    """Run our adapter of kafka-python's consumer."""
+    """Run kafka-python's own consumer, or our adapter of it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from kafka import ConsumerRebalanceListener  # noqa: PLC0415
@@ -82,7 +82,7 @@ def kafka_python(config, polls, stop):
     settings = _settings(config)
     consumer = None
     while consumer is None:
-        with contextlib.suppress(KafkaError):  # a gateway is away: its process would be restarted
+        with contextlib.suppress(KafkaError):  # a gateway is away: an orchestrator would restart this process
             consumer = KafkaConsumer(**settings)
 
     def commit(offsets):
@@ -113,7 +113,7 @@ def _commit_python(consumer, config, offsets):
 
 
 def aiokafka(config, polls, stop):
-    """Run our adapter of aiokafka's consumer, in an event loop."""
+    """Run aiokafka's own consumer, or our adapter of it, in an event loop."""
     asyncio.run(_aiokafka(config, polls, stop))
 
 
@@ -139,8 +139,8 @@ async def _aiokafka(config, polls, stop):
         with polls.poll():
             records = await consumer.getmany(timeout_ms=round(POLL_S * 1000))
         _read(records, polls)
-    # Of aiokafka 0.14: it has left its group, and raises what its own cancelled fetch does (aio-libs/aiokafka#647). And
-    # where its coordinator goes while it stops, it looks for no other, tries to commit for ever, and never ends.
+    # aiokafka 0.14 has left its group by then, and raises the error of its own cancelled fetch (aio-libs/aiokafka#647).
+    # If its coordinator fails while it stops, it looks for no other, tries to commit for ever, and never ends.
     with contextlib.suppress(asyncio.CancelledError, TimeoutError):
         await asyncio.wait_for(consumer.stop(), STOPPING_S)
 
@@ -159,7 +159,7 @@ def _settings(config):
 
 
 def _listener(base, polls, commits=None):
-    """Return a listener of their class ``base``. Losses are reported if the client knows them."""
+    """Return a listener of their class ``base``. Losses are reported if the client has a callback for them."""
 
     def reported(word):
         def report(_, given):

@@ -1,6 +1,6 @@
 """A member of a share group, in a process: ``python -m chaos.members.share_member JSON``; see `callback_lines`.
 
-It has no partitions of its own, and so no callbacks to report.
+It owns no partitions, and so has no callbacks to report.
 """
 
 from __future__ import annotations

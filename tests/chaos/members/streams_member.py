@@ -1,7 +1,7 @@
 """A member of a streams group, in a process: ``python -m chaos.members.streams_member JSON``; see `callback_lines`.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
-closed when it is given up; it reads what it is given to process.
+closed when it is given up. A record counts as read when it is processed.
 """
 
 from __future__ import annotations

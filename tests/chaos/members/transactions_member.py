@@ -113,7 +113,7 @@ class Copier:
     def _send_offsets(self, offsets, member):
         """Send offsets to the transaction.
 
-        Of librdkafka 2.16 the call ignores its timeout, and may never return once the group's coordinator has changed
+        In librdkafka 2.16 the call ignores its timeout, and may never return once the group's coordinator has changed
         (confluentinc/librdkafka#5456, #5511).
         """
         answers, send = queue.SimpleQueue(), self._producer.send_offsets_to_transaction

@@ -51,7 +51,7 @@ class Agent:
         """Set the error of its clock."""
         whole = self._clock_file.with_suffix(".new")
         whole.write_text(str(round(milliseconds)))
-        whole.replace(self._clock_file)  # it is being read all the time
+        whole.replace(self._clock_file)  # the process may read it at any time
 
     def end(self):
         """Stop it as an operator does."""
@@ -63,7 +63,7 @@ class Agent:
 class Scraped:
     """The text of /metrics, and the time of the request (epoch ms).
 
-    ``written``: bytes of the file of events when the scrape before this one was asked for: all of that is counted here.
+    ``written``: size of the file of events at the request of the previous scrape: this scrape counts all of that.
     """
 
     at_ms: int
@@ -167,7 +167,7 @@ class Life:
             return
         most = resource.RLIM_INFINITY
         if more is not None:
-            self.killed = self._starved = True  # however it ends is not its own doing
+            self.killed = self._starved = True  # its end, of whatever kind, is due to the fault
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[0])
             most = pages * resource.getpagesize() + more
         with contextlib.suppress(ProcessLookupError):  # it has ended since

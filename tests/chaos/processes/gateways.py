@@ -1,4 +1,4 @@
-"""Gateways with seats, each with addresses of its own that outlive its processes."""
+"""Gateways with seats, each with fixed addresses that all its processes use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.gateway.gatewaying import free_base
 HOLD_S, KEEP_S, ADMISSION_S = 8, 5, 10
 DRAIN_S = 2
 PORTS = 10
-"""Ports of a gateway, from its first one on: bootstrap, and brokers."""
+"""Number of ports of a gateway: the first for bootstrap, the others for brokers."""
 
 
 def gateways(number, folder, bootstrap, topic, mode):

@@ -28,7 +28,7 @@ PROGRAMS = {
     "streams": "chaos.members.streams_member",
     "transactions": "chaos.members.transactions_member",
 }
-"""Programs of clients that are not Python's; those of Python are `chaos.members.member`."""
+"""Client -> its program; the other clients use `chaos.members.member`."""
 
 OTHERS = {"java": member_lines.java_member, "go": member_lines.go_member}
 """Clients whose programs other tests use, too."""

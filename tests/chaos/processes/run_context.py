@@ -57,7 +57,7 @@ def pause_process(context, pid, seconds):
 
 
 def pause_repeatedly(context, pid, seconds, held_s, goes_on_s):
-    """Stop it repeatedly, for ``held_s`` each time; in between it runs for ``goes_on_s`` (both: from, to)."""
+    """Stop a process repeatedly, for ``held_s`` each time; in between it runs for ``goes_on_s`` (both: from, to)."""
     until = context.clock.monotonic() + seconds
     while context.clock.monotonic() < until:
         pause_process(context, pid, context.chance.uniform(*held_s))

@@ -112,7 +112,7 @@ class SeatsGroups(Groups):
 
 
 def _connected(member):
-    """Whether the process is connected, or has ended; the latter is reported as an error when it is asked to end."""
+    """Whether the process is connected, or has ended; `_kill` and `close` report an ended one as an error."""
     try:
         return any(each.status == psutil.CONN_ESTABLISHED for each in psutil.Process(member.pid).net_connections("tcp"))
     except psutil.Error:

@@ -55,7 +55,7 @@ class Stream:
         self.end()
 
     def end(self):
-        """End the stream, which is no longer needed."""
+        """Kill the process of the stream."""
         if self._ingest is not None:
             self._ingest.kill()
             self._ingest = None

@@ -1,6 +1,6 @@
 """Checks the records of groups' commits: none passes a record that no member read, and none is by an old owner.
 
-A member writes its client id, which no other has, into the metadata of its commits, where its client can. The records
+A member writes its client id, which no other has, into the metadata of its commits, if its client can. The records
 of a partition have the order in which the coordinator accepted them. A member that commits after another one, and was
 not assigned the partition again since its own last commit, is a second owner that could commit.
 """
@@ -54,7 +54,7 @@ def judged(all_groups, kinds, written, found):
         for (group, partition), records in sorted(found.items()):
             if group != group_name(kind):
                 continue
-            # franz-go writes the member id, which does not always show the client.
+            # franz-go writes the member id, which does not always contain the client id.
             rows = [each if each.member in names else replace(each, member="") for each in records]
             done["commits"] += len(rows)
             done["named"] += sum(bool(each.member) for each in rows)

@@ -13,14 +13,14 @@ from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGon
 from rebalance_agent.runtime.watch.audit_source import scraped
 
 LASTING_S = 40
-"""A process that ran for this long was scraped: it listens in ten seconds, stops for eight, is scraped each second."""
+"""A process that ran for this long was scraped: it listens after ten seconds, and is paused for eight at most."""
 
 COUNTED_SHARE = 0.25
-"""Share of all reported events that the last scrapes must cover. Of a process that ran for half a minute, the first ten
-seconds show little, and the last ten may be too new: a group's event may wait for its follow-up."""
+"""Share of all reported events that the last scrapes must cover. In a process that ran for half a minute, the first ten
+seconds have few events, and those of the last ten may be too new: a group's event may wait for its follow-up."""
 
 AWAY_MS = 60_000
-"""Seconds, longer than an outage of brokers. An observer that starts reading again publishes events of that time
+"""Milliseconds, longer than an outage of brokers. An observer that starts reading again publishes events of that time
 without counting them."""
 
 
@@ -64,7 +64,7 @@ def compared(lives, report):
 def facts(path, wrong, *, killed):
     """Return the first version of each event of groups that one process reported, with its file's bytes up to it.
 
-    Lines that are no events are ``wrong``, but for one that breaks off because its writer was ``killed``.
+    Lines that are no events are ``wrong``, except one that is incomplete because its writer was ``killed``.
     """
     found, end, known = [], 0, set()
     for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():

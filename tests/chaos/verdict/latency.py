@@ -25,7 +25,7 @@ CHANCE = 0.001
 """Probability of being the latest of three equal groups in as many windows, above which a result is no finding."""
 
 FELT_US = 1_000
-"""Microseconds below which a difference does not matter, whatever the ratio. A poll of these waits for 100 ms."""
+"""Microseconds below which a difference does not matter, whatever the ratio. A poll here waits for 100 ms."""
 
 
 def compared(late):

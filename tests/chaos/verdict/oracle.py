@@ -58,7 +58,7 @@ def _balance(bootstrap, topic, since_ms, groups, complete):
 
 
 def judged(report, lives, groups):
-    """Check that each group was judged, and few facts were not: an observer without a snapshot cannot know the past."""
+    """Check that each group was judged, and few facts were not: no observer reports the past without a snapshot."""
     left, without = sum(report.unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
     may_be = max(without * len(groups), int(UNJUDGED_SHARE * report.agreed))
     what = f"not checked: {left} facts; observers began {without} times to read without a snapshot of every partition"
@@ -119,7 +119,7 @@ def reported(all_groups, published):
 
 
 def back(agents, patience_s=PATIENCE_S):
-    """Check that each `Agent` works in the end, and that none of its lives took more memory than the chart gives it."""
+    """Check that each `Agent` works in the end, and that none of its lives took more memory than the chart's limit."""
     well = {each.life.name: _well(each.life, patience_s) for each in agents}
     measured = [(life.name, round(life.peak_mib()), agent.memory_mib) for agent in agents for life in agent.lives]
     took = ", ".join(f"{name} {mib} MiB" for name, mib, _ in measured if mib)

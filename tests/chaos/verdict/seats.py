@@ -52,8 +52,8 @@ def duplicates(all_groups, kinds, most):
 def ledger(all_groups, published, *, seats):
     """Return the verdict on acts and generations, with the lines of each group.
 
-    Beside transactions a generation may have no known trigger: their markers look like missing records. A wrong act is
-    no error: other members and faults make a group rebalance meanwhile.
+    In a partition with transactions a generation may have no known trigger: markers look like missing records. A wrong
+    act is no error: other members and faults make a group rebalance meanwhile.
     """
     generations, acts = _generations(published), _acts(published)
     changes = defaultdict(Counter)
@@ -83,10 +83,10 @@ def ledger(all_groups, published, *, seats):
 
 
 def crashed(all_groups, published):
-    """Return the verdict on seats that were given up since their process had ended: it had, or did not use them.
+    """Return the verdict on seats that gateways gave up as those of ended processes: each had ended, or did not use it.
 
-    A process whose connection closed before it had the answer to its JoinGroup does not know of that seat: it was
-    never assigned partitions with it, and joins again.
+    A process whose connection closed before it got the answer to its JoinGroup does not use that seat: it was never
+    assigned partitions with it, and joins again.
     """
     seats, ended, wrong, seen = _occupants(published), {}, [], 0
     for act in all_groups.account.acts:
@@ -110,7 +110,7 @@ def crashed(all_groups, published):
 def _occupants(published):
     """Return member id -> client id of the consumer with this seat, and since when (ms).
 
-    Events of seats name it where the coordinator names its predecessor; else those of generations do.
+    The client id is from events of seats if the coordinator reports its predecessor's, else from those of generations.
     """
     found = {}
     for event in _last(published, GenerationEvent):

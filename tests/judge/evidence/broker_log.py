@@ -60,7 +60,7 @@ def first_joins(texts, began_ms):
 def emptied(texts, began_ms):
     """Return [(at_ms, generation)] of the times at which a group became Empty, by group, in order.
 
-    Lines of a broker that was no longer the coordinator, and learned that from its failed write, do not count.
+    Lines of a broker that was no longer the coordinator, and detected this when its write failed, do not count.
     """
     found = {}
     for text in texts:
@@ -86,7 +86,7 @@ def assigned(texts, began_ms):
 def removals(texts, began_ms):
     """Return [(at_ms, member id)] of the members whose session expired at a coordinator, by group.
 
-    A broker that does not know yet that it is no longer the coordinator also removes members, without effect.
+    A broker that has not yet detected that it is no longer the coordinator also removes members, without effect.
     """
     found = {}
     for match in _matches(REMOVED, texts):

@@ -12,7 +12,7 @@ from judge.evidence.process import FOREVER
 class History:
     """States and facts of one group, from decoded records in order. ``names``: topic id, or task, -> topic.
 
-    ``occupants``: member id -> client id of the consumer that has the member, where the coordinator still names its
+    ``occupants``: member id -> client id of the consumer that has the member, if the coordinator still reports its
     predecessor (see `reported.occupants`).
     """
 
@@ -69,7 +69,7 @@ class History:
     def add_empty(self, at_ms, number):
         """The group became Empty in this generation. There is no record of it if brokers failed to write it.
 
-        A new coordinator does not know such a generation: the next record is not of the one after it.
+        A new coordinator does not have such a generation: then the next record is not of the one after it.
         """
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         following = self.states[index : index + 1]

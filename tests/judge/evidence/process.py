@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 AFTER_WAKING_MS = 1_500
-"""Longest time after which a member that continues after a stop learns that it was expelled."""
+"""Longest time (ms) until a member that continues after a stop detects that it was removed from the group."""
 
 FOREVER = float("inf")
 

@@ -14,7 +14,7 @@ SEAT, NOT_DONE = "seat", ("failed", "refused", "predicted")
 class Reported:
     """One event. ``lower_s`` and ``upper_s`` bound the stall (None: not reported); ``exact`` if members measured it.
 
-    ``at_ms`` is the time of its record, ``seconds`` (``stalled_s``, ``stalled_upper_s``) partition-seconds.
+    ``at_ms`` is the time of its record; ``stalled_s`` and ``stalled_upper_s`` bound the stalled partition-seconds.
     """
 
     id: str
@@ -91,8 +91,8 @@ def kept(events):
 def occupants(rows):
     """Return member id -> client id of the consumer that has the member's seat, from rows as in `published`.
 
-    The coordinator gives each consumer that takes a seat a new member id, but still names the client id of the first
-    one. A gateway publishes an act only once the coordinator's answer has the member id.
+    The coordinator gives each consumer that takes a seat a new member id, but still reports the client id of the
+    first one. A gateway publishes an act only once the coordinator's answer has the member id.
     """
     found = {}
     for value in _values(rows):

@@ -3,22 +3,22 @@
 A partition is stalled from the moment when its owner stopped processing it to the moment when the assigned callback
 of its new owner (perhaps the same member) returned.
 
-The owner stopped at the first of these that holds until the partition has its new owner: its revoked or lost callback
-was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop was busy with
-one record (``busy``), and it was removed from the group for that; it began to close. A member that closes
-neither works nor is called between ``closing`` and the entered callback, so the stop lies in between, and a stall is
-a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record,
-which gives such a range, too.
+The owner stopped at the first of these moments that holds until the partition has its new owner: its revoked or lost
+callback was entered; it was killed (SIGKILL) or stopped (SIGSTOP), at the moment before the signal; its loop was busy
+with one record (``busy``), and it was removed from the group for this reason; it began to close. A member that closes
+neither processes records nor runs a callback between ``closing`` and the entered callback. It stopped in between, so
+the stall is a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its
+last record, so its stall is such a range, too.
 
-A member that its coordinator has removed, and that does not know it yet, is no longer an owner: nothing that it
+A member that its coordinator has removed, and that has not detected this yet, is no longer an owner: nothing that it
 processes can be committed. It stopped between its removal and its callback.
 
-A member that does not know yet that it was removed from the group may get its assigned callback late, for a moment,
-while another one already has the partition: the stop lies between the moments when the two stopped.
+A removed member may also get a late assigned callback before it detects its removal, while another member already has
+the partition: the stop lies between the moments when the two stopped.
 
-Time without an owner counts from later: in a group that was Empty from the first member's join, and a
-partition that the group did not have from the first record that shows it. A partition that two members process at the
-same time (a stopped one that continues before it learns that it was expelled) is ``unsure`` and not judged.
+In two cases a stall begins later: in a group that was Empty, with the first member's join; for a partition that the
+group did not have, with the first record that contains it. A partition that two members process at the same time (a
+stopped one continues before it detects that it was removed) is ``unsure`` and not judged.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Span:
     """A stall of a partition, from ``stop_first``..``stop_last`` to ``until``, which is infinite if it never ended.
 
     ``given``: the time of the record that gave the partition; ``nth``: its place among the group's records of that
-    time. ``outside``: of any rebalance, since the group had no record meanwhile.
+    time. ``outside``: it belongs to no rebalance, since the group had no record meanwhile.
     """
 
     partition: str
@@ -115,7 +115,7 @@ def stale_owners(processes, state):
 
 
 def unheard_owners(processes, history, at_ms, known):
-    """Whether records of ``at_ms`` gave a partition to a member that never got it, and that is in no ``known`` stall.
+    """Whether records of ``at_ms`` gave a partition that is in no ``known`` stall to a member that never got it.
 
     A stall counts only from the join after which another member got it, if the group was Empty before.
     """

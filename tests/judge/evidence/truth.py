@@ -57,7 +57,7 @@ def _placed(span, history, joins, *, classic):
     since = span.stop_first - JUST_AFTER_MS if span.old else 0
     given = _given(span, history, since, every=classic)
     if span.old and span.old.rpartition(".")[0] != span.client and (given is None or not classic):
-        # The old owner noticed later that a record had given its partition to another member.
+        # The old owner detected later that a record had given its partition to another member.
         held = history.held_since(span.partition, span.client, since, every=classic)
         given = given if held is None else held
     hidden = None
@@ -72,7 +72,7 @@ def _placed(span, history, joins, *, classic):
     empty = history.states[emptied] if emptied >= 0 else None
     emptied_ms = empty.at_ms if empty else 0
     joined_ms = history.joined_after(emptied)
-    # An expelled member may continue for a while; partitions that it leaves in an Empty group count from the next join.
+    # A removed member may continue for a while; partitions that it leaves in an Empty group count from the next join.
     shown = history.shown_since(span.partition, until)
     if hidden is not None and not history.shows(span.partition, hidden):
         shown = hidden  # the first record that showed it was removed
@@ -100,8 +100,8 @@ def _placed(span, history, joins, *, classic):
 def _from_the_join(span, record_ms, moments, since_ms):
     """Start a stall at the first join, since the group had no members.
 
-    A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance. Where no record
-    followed for long, the coordinator was lost, and its group with it: the last join may be the first that counts.
+    A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance. If no record
+    followed for a long time, the coordinator lost the group: then the last join may be the first that counts.
     """
     if record_ms is None:
         return replace(span, unsure=True)

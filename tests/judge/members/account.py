@@ -6,7 +6,7 @@ A line has ``at`` (epoch milliseconds), ``what`` and, if it is about partitions,
 ``idle`` (the loop stops in the processing of a record, and continues), ``read`` with ``first`` and ``last`` (when
 records of each partition were processed, every `READ_EVERY_MS`), ``commit``, ``closing`` and ``closed``.
 
-This module imports nothing of the project, so that the account is independent of what it judges.
+This module imports nothing of the project, so that the account is independent of the judged code.
 """
 
 from __future__ import annotations

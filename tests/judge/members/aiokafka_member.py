@@ -26,7 +26,7 @@ class Client(ConsumerRebalanceListener):
 
     @staticmethod
     async def _made(config):
-        """Make the consumer in a coroutine, from which aiokafka takes its event loop."""
+        """Create the consumer in a coroutine, from which aiokafka gets its event loop."""
         return AIOKafkaConsumer(**python_settings(config))
 
     def subscribe(self, topics):

@@ -33,7 +33,7 @@ def properties_of(values):
 
 
 def listener(account):
-    """Return a Java listener that notes its calls."""
+    """Return a Java listener that logs its calls."""
 
     def names(partitions):
         return [f"{each.topic()}-{each.partition()}" for each in partitions]

@@ -34,7 +34,7 @@ class Client:
         return lambda _, given: self._account.callback(what, [f"{each.topic}-{each.partition}" for each in given])
 
     def subscribe(self, topics):
-        """Subscribe to topics, or to the pattern, and name the callbacks."""
+        """Subscribe to topics, or to the pattern, with the callbacks."""
         calls = {"on_assign": "assigned", "on_revoke": "revoked", "on_lost": "lost"}
         self._consumer.subscribe(
             [self._pattern] if self._pattern else topics, **{name: self._callback(what) for name, what in calls.items()}

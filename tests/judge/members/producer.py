@@ -1,6 +1,6 @@
 """Produces a record to each partition of the groups' topics every `EVERY_S`: ``python producer.py JSON``.
 
-It is a process of its own, and waits for no replica: librdkafka sends a request for each partition, and a broker
+It is a separate process, and does not wait for replicas: librdkafka sends a request for each partition, and a broker
 answers those of one connection one by one. With ``acks=all`` most partitions got a record only every 10 to 70
 seconds, and no commit can end a partition's stall before its next record.
 """

@@ -19,7 +19,7 @@ CLOSING_S = 40
 
 
 def supplier(account, topics):
-    """Return the Java supplier of processors that note their tasks."""
+    """Return the Java supplier of processors that log their tasks."""
 
     @jpype.JImplements(f"{STREAMS}.processor.api.Processor")
     class Processor:

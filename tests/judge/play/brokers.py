@@ -22,11 +22,11 @@ COMPACTED = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01", "max.com
 
 
 class Inflictions:
-    """Carries out faults. Random choices come from ``chance``, the lane's."""
+    """Carries out faults. Random choices come from ``chance``, the generator of the lane."""
 
     def __init__(self, context, observer):
         self._context, self._observer, self._looks, self._compacting = context, observer, 0, False
-        # Two lanes play at once: faults that need all brokers wait for these, and delay the next broker's fault.
+        # Two lanes run at once: a fault that needs all brokers waits for them, and delays the next fault of brokers.
         self._brokers = threading.Lock()
 
     def inflict(self, name, chance):
@@ -119,14 +119,14 @@ class Inflictions:
         admin.elect_leaders(ElectionType.PREFERRED, chosen).result(TOOL_S)
 
     def _observer_killed(self, chance):
-        """The lone observer is dead while records of the time are compacted away."""
+        """Kill the lone observer, and let brokers compact records away before it starts again."""
         self._observer.kill()
         try:
             self._compact(chance.uniform(20, 35))
         finally:
             self._observer.start()
         self._observer.wait_ready()
-        with self._brokers:  # a compaction that had begun may have ended meanwhile
+        with self._brokers:  # a compaction that had begun may have ended since
             self._note_survivors()
 
     def _compact(self, seconds):

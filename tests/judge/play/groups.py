@@ -63,7 +63,7 @@ GO = {"session_timeout_ms": SHORT, "heartbeat_interval_ms": 1_000, "rebalance_ti
 KICKED = (*CLASSIC, "kick", "subscribe")
 JAVA_REST_S = (20.0, 45.0)
 STATIC_REST_S = (8.0, 20.0)
-"""Changes that only static members have, and that have to come often enough."""
+"""Rest (seconds) of groups with static members: changes that only they have must come often enough."""
 SESSION = "session.timeout.ms"
 
 GROUPS = (

@@ -60,7 +60,7 @@ class Life:
         left = []
         while not self._rest(*self.group.rest_s):
             self._members = [each for each in self._members if each.running]
-            if not left:  # each kind of change occurs, however short the run
+            if not left:  # each kind of change occurs, even in a short run
                 left = self._chance.sample(self.group.changes, len(self.group.changes))
             change = left.pop()
             if change in ("leave", "kill", "zombie", "kick") and len(self._members) < 2:

@@ -43,7 +43,7 @@ class Acts:
 
 
 class Member:
-    """One member's process. ``name``: its client id; ``file``: its account; ``settings``: its own."""
+    """One member's process. ``name``: its client id; ``file``: its account; ``settings``: its own, in addition."""
 
     def __init__(self, group, name, context, instance="", settings=None):
         self.group, self.name, self._acts = group, name, context.acts

@@ -29,7 +29,7 @@ LATE_MAX_S = 600
 
 KEPT, LONE = "kept", "lone"
 EVENTS = {KEPT: "rebalance-events-kept", LONE: "rebalance-events"}
-"""The observer that is never killed, and the one that is; each publishes to a topic of its own."""
+"""The observer that is never killed, and the one that is; each publishes to its own topic."""
 
 
 class RunError(Exception):

@@ -72,7 +72,7 @@ def row_of(message):
 
 
 def survivors(bootstrap):
-    """Return ``partition:offset`` of each record that the offsets topic still has."""
+    """Return ``partition:offset`` of each record that the offsets topic still has; None if not all were read."""
     consumer = _consumer(bootstrap)
     found, missing = set(), {}
     try:

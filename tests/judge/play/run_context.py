@@ -109,7 +109,7 @@ class RunContext:
 
 
 def _go_member(folder):
-    """Build our program around franz-go, and return its path; None without Go."""
+    """Build the program of the franz-go member, and return its path; None without Go."""
     go = shutil.which("go")
     if go is None:
         return None

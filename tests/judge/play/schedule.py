@@ -12,7 +12,7 @@ REST_S = (14.0, 30.0)
 """Seconds between two faults of a lane (from, to): members need quiet times, too."""
 
 ENOUGH, ENOUGH_MINUTES = 7, 15
-"""Minutes of a run; three runs of this length have each fault 20 times."""
+"""Least plays of each fault in a run of this many minutes: three such runs have each fault at least 20 times."""
 
 
 def lanes(only=None):

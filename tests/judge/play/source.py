@@ -11,7 +11,7 @@ ENDED_S = 10
 
 
 class Source:
-    """`producer` for all topics of the groups; it notes in ``source.ndjson`` when it was late."""
+    """`producer` for all topics of the groups; it logs in ``source.ndjson`` when it was late."""
 
     def __init__(self, context, groups):
         config = {

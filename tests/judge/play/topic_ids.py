@@ -1,4 +1,4 @@
-"""Reads the topic ids by which the records of KIP-848 groups name topics."""
+"""Reads the topic ids, which the records of KIP-848 groups contain instead of names."""
 
 from __future__ import annotations
 

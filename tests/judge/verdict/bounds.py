@@ -1,7 +1,7 @@
 """Compares bounds with the truth, and returns which are false, and by how much.
 
-Tolerances: a real stall may be 25 ms above the upper bound (150 ms where a broker's timer expelled the member, so that
-the timer's step is in it), 5 ms below the lower one; an exact one may differ by 50 ms.
+Tolerances: a real stall may be 25 ms above the upper bound (150 ms if a broker's timer removed the member, because the
+stall includes the timer's step), 5 ms below the lower one; an exact one may differ by 50 ms.
 """
 
 from __future__ import annotations

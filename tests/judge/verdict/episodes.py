@@ -11,7 +11,7 @@ BROKER_FAULTS = ("coordinator killed", "leaders moved", "outage")
 DAY_MS = 86_400_000
 AFTER_FAULT_MS, AFTER_ROLLING_MS = 12_000, 8_000
 FIRST_COMMIT_MS = 6_000
-"""Longest time from the record to all groups' first commits here, unless brokers are away. Bounds end only then."""
+"""Longest time from the record to all groups' first commits here, unless brokers are away. Bounds last until then."""
 
 REASONS = {"killed": "kill", "stopped": "zombie", "busy": "kick", "new": "new partitions", "empty": "group start"}
 CHANGES = {
@@ -87,7 +87,7 @@ class Episode:
 def episodes(events, spans, acts, group, unreported=()):
     """Return the episodes of one group, from the events that one observer published about it.
 
-    ``untold``: times of generations without an event. Partitions that these gave are no part of the next one.
+    ``unreported``: times of generations without an event. Partitions that these gave are no part of the next one.
     """
     closing = sorted(
         (each for each in events if each.closes and each.kind == "generation"), key=lambda each: each.at_ms
@@ -114,7 +114,7 @@ def _closed_by(span, times):
         return len(times)
     given = span.given or span.until
     if given not in times:
-        return bisect_left(times, given - 1)  # a record is an event's even if it is a millisecond later
+        return bisect_left(times, given - 1)  # the event's record may be a millisecond later
     index = bisect_left(times, given)
     return index + min(span.nth, times.count(given) - 1)
 

@@ -38,7 +38,7 @@ def coverage(history_by_group, events, late, unreadable=()):
 
     ``late``: (from, to, survivors) of times whose records the observer may have read too late; survivors None: not
     known. A hidden fact may be reported or not. ``unreadable``: those of them in which the judge's
-    own reader, too, may have come after compaction.
+    own reader, too, may have read after compaction.
     """
     found = Coverage()
     for group, history in history_by_group.items():
@@ -128,7 +128,7 @@ def triggers(episodes_of_group, beginnings, cause_of):
         ):
             counts["first"] += 1
         elif first == "rejoin":
-            counts["not in the log"] += 1  # the log names no cause
+            counts["not in the log"] += 1  # the log contains no cause
         else:
             counts["not first"] += 1
             cases.append((reported.group, reported.number, reported.trigger, list(reported.causes), log[0][1]))

@@ -10,7 +10,7 @@ LEAVES = ("clean leave", "rolling restart")
 BOTH_MIN = 95.0
 RATIO_MEDIAN_MAX, RATIO_P90_MAX = 1.5, 3.0
 HEARTBEAT_S, MORE_S = 1.0, 0.5
-"""The heartbeat interval of all members of the judge, at which they learn of a rebalance, with an allowance."""
+"""The heartbeat interval of all members of the judge, with which they detect a rebalance, and an allowance."""
 
 SESSION_SHARE = 0.5
 PASSED = "met"

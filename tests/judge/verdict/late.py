@@ -18,7 +18,7 @@ def read_late(name, folder, without_brokers):
     survivors: it must have read the records that are in both.
     """
     found, since, left, last = list(without_brokers), None, None, None
-    # `chaos` writes no times of its events.
+    # `chaos` writes events without times.
     published = sorted(row["timestamp"] for row in folder.events(name) if "timestamp" in row)
     for act in folder.acts:
         if act["do"] == "survivors":
@@ -29,7 +29,7 @@ def read_late(name, folder, without_brokers):
         if act.get("observer") != name:
             continue
         if act["do"] == "observer killed":
-            # While brokers took no event, it wrote no snapshot, and what it had read was lost with it.
+            # While brokers accepted no event, it wrote no snapshot, and what it had read was lost with it.
             index = bisect_left(published, act["at"])
             since, left = published[index - 1] if index else act["at"], None
         elif act["do"] == "observer ready" and since is not None:

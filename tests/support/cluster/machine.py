@@ -14,7 +14,7 @@ LOCK = Path("/run/rebalance-node.lock")
 
 
 class BusyError(Exception):
-    """Another process uses the machine; the text names it and the solution."""
+    """Another process uses the machine; the text contains its id and the solution."""
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
     with Node(place, images) as node:
         node.plane.kubectl("get", "nodes")
 
-The process that starts it lives inside that network until the end of the block (see `network`). There is no
+The process that starts it is inside that network until the end of the block (see `network`). There is no
 registry: pods use images that were imported. Nothing enforces a NetworkPolicy.
 """
 

@@ -1,4 +1,4 @@
-"""Grants and revokes a principal's rights on a broker with an authorizer."""
+"""Grants and revokes a principal's permissions on a broker with an authorizer."""
 
 from __future__ import annotations
 

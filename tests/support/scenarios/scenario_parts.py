@@ -83,7 +83,7 @@ class Restart:
 
 @dataclass(frozen=True)
 class Slow:
-    """From now on the member's revoked callback takes this long."""
+    """From now on the member's revoked callback takes ``seconds``."""
 
     name: str
     seconds: float

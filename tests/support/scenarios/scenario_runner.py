@@ -45,7 +45,7 @@ class ScenarioRunner:
     """Runs scenarios on one cluster, with an observer, a sidecar and a reader of their topics."""
 
     def __init__(self, kafka, stack, scenarios, *, accepts=lambda _group: True, **settings):
-        """Create the scenarios' topics long before members join, because a coordinator notices new topics one by one.
+        """Create the scenarios' topics long before members join, because a coordinator detects new topics one by one.
 
         ``accepts``: whether a name may be used for a group.
         """
@@ -141,9 +141,9 @@ class ScenarioRunner:
         eventually(lambda: any(each["kind"] == "generation" for each in events()), waiting_for="the last group's event")
 
     def await_reports(self):
-        """Wait until the observer has read all reports: a thread of its own reads them, which a busy machine delays.
+        """Wait until the observer has read all reports, which one of its threads reads late on a busy machine.
 
-        It revises only the last two episodes of a group when reports come late.
+        Late reports only revise the last two episodes of a group.
         """
         reports = self.records.reports
         received = lambda: self.observer.metric("rebalance_agent_events_received_total", kind="member") or 0  # noqa: E731
@@ -232,7 +232,7 @@ class _ScenarioGroup:
         }
 
     def _stable(self, since_ms):
-        """Whether exactly the expected members have all partitions, also by their own callbacks."""
+        """Whether exactly the expected members have all partitions, also according to their own callbacks."""
         group = self._runner.records.stable_group(self._group)
         wanted = self._partitions * self._scenario.each
         if group is None or group.timestamp_ms < since_ms or group.clients != tuple(sorted(self._members)):

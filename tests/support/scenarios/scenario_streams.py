@@ -1,7 +1,6 @@
-"""An application that times its tasks, in a process: ``python -m support.scenarios.scenario_streams JSON``.
+"""A Kafka Streams application that times its tasks: ``python -m support.scenarios.scenario_streams JSON``.
 
-It is one of Kafka Streams. Its group is a streams group, or a classic one with the setting
-``group.protocol=classic``; each thread is a member.
+Its group is a streams group, or a classic one with the setting ``group.protocol=classic``; each thread is a member.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
 closed when it is given up. There are no internal topics, because their number of partitions could never change.
@@ -43,7 +42,7 @@ def streams_jars():
 
 
 def start_java():
-    """Java in this process, silent."""
+    """Start Java in this process, without log output."""
     runtime = java_runtime()
     library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
     silent = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"

@@ -93,10 +93,10 @@ def stall_differences(runner, scenario, results):
 
     If members do not report their callbacks, the records are used instead: how long a partition had no owner.
 
-    Without reports to the sidecar, the upper bound must hold for what the coordinator's records can show: it learns of
-    a static member's temporary leave a little late, and not of the return of the new owner's callback.
+    Without reports to the sidecar, the upper bound must hold for the part of a stall in the coordinator's records: they
+    contain a static member's temporary leave a little late, and no return of the new owner's callback.
 
-    Busy brokers notice the end of a session late: the tolerance grows with the delay of their answers.
+    Busy brokers detect the end of a session late: the tolerance grows with the delay of their answers.
     """
     reported, compared = scenario.client not in SILENT, 0
     for each in results:

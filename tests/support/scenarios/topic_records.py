@@ -57,7 +57,7 @@ class TopicRecords:
         self._thread.start()
 
     def _partitions(self, topic):
-        """The partitions of a topic; none while a broker does not know the new topic."""
+        """The partitions of a topic; none while a broker has no metadata of the new topic."""
         return list(self._consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions)
 
     def __enter__(self):
@@ -107,7 +107,7 @@ class TopicRecords:
             return [each for each in self._groups[group].unowned if from_ms <= each[2] <= until_ms]
 
     def numbers(self, group, until_ms):
-        """Generations and reached epochs with members, each once, in order, up to a record."""
+        """Generations and reached epochs with members, each once, in order, up to ``until_ms``."""
         numbers = [
             stable.number for stable in self.stable_groups(group) if stable.clients and stable.timestamp_ms <= until_ms
         ]
@@ -159,7 +159,7 @@ class TopicRecords:
 
 
 class _GroupRecords:
-    """One group's records, interpreted with Kafka's own classes instead of our tracker."""
+    """One group's records, decoded by the agent's code, but interpreted here instead of by its tracker."""
 
     def __init__(self):
         self.stable_groups = []
@@ -247,7 +247,7 @@ class _GroupRecords:
             )
         )
         if self.stable:
-            # A static member that left for a while is none of them until its successor has its place.
+            # A static member that left temporarily does not count until its successor has joined.
             there = (member for name, member in members.items() if has[name].epoch >= 0)
             clients = tuple(sorted(plain(member.client_id) for member in there))
             partitions = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)

@@ -1,4 +1,4 @@
-"""Telemetry requests as a client sends them, and its reading of the responses."""
+"""Telemetry requests as a client sends them, and readers of the responses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def greeting(software=LIBRDKAFKA, version=3, correlation_id=1):
 
 
 def with_apis(request, *keys, error_code=0):
-    """A broker's response to an ApiVersions request: it has ``keys``, all in version 0."""
+    """A broker's response to an ApiVersions request, with the API ``keys``, all in version 0."""
     head = read_head(request)
     version = 0 if error_code else head.api_version  # which every client can read (KIP-511)
     kind = ApiVersionsResponse.ApiVersion

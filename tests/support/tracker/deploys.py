@@ -1,4 +1,4 @@
-"""A group whose members join and leave as given, one generation for each step. Times are seconds."""
+"""A group with given joins and leaves of members, one generation for each step. Times are seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completely known histories: made by strategies of the library, or by the coordinator's model."""
+"""Histories that are known completely, with assignments by the library's strategies."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def without_hints(event):
 def on_hosts(name="roundrobin", *, hosts=4, each=3, topics=80, partitions=3, rebalances=1, late=0):
     """Consumers with the client id of their host subscribe to many topics; one of each host restarts at each rebalance.
 
-    ``late``: number of them that join in the second rebalance.
+    ``late``: number of consumers that join only in the second rebalance.
     """
     strategy, counts = STRATEGIES[name], {f"t{number:02}": partitions for number in range(topics)}
     places = [(host, place) for host in range(1, hosts + 1) for place in range(each)]
@@ -127,8 +127,8 @@ def on_hosts(name="roundrobin", *, hosts=4, each=3, topics=80, partitions=3, reb
 def clustered(rebalances=8, *, topics=4, name="range", stops=(0.2, 0.4), seconds=2.0, away_s=30):
     """Three members on topics with two partitions each; one member restarts repeatedly.
 
-    Under range the third one has no partitions. ``stops``: times at which staying members stop, in a rebalance of
-    ``seconds``.
+    Under range the third one has no partitions. ``stops``: seconds after which the two other members stop, in a
+    rebalance of ``seconds``.
     """
     strategy = STRATEGIES[name]
     counts = {f"t{number}": 2 for number in range(topics)}

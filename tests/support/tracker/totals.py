@@ -8,7 +8,7 @@ from rebalance_agent.tracking.views import StallHistogram
 
 
 def numbers_of(counters):
-    """All counters as flat numbers."""
+    """(counter, key), or the counter's name -> a tuple of its numbers."""
     flat = {}
     for each in fields(counters):
         value = getattr(counters, each.name)

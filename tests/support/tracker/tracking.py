@@ -87,7 +87,7 @@ def topics(at, **counts):
 
 
 def tick(at):
-    """Time passed."""
+    """A tick at this time."""
     return Tick(T0 + at)
 
 
@@ -192,7 +192,7 @@ def _seen(observation):
 
 
 def written_by(leader_epoch, *observations):
-    """The same observations, with records written by this leader."""
+    """The same observations; their records have this leader epoch."""
     return [
         replace(observation, leader_epoch=leader_epoch) if hasattr(observation, "leader_epoch") else observation
         for observation in observations
