@@ -111,11 +111,7 @@ class GroupSummary:
     group: Annotated[str, "the group's id"]
     group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
     state: Annotated[GroupState, "the state in the broker's own spelling"]
-    source: Annotated[
-        Source,
-        "`records`: the offsets topic; `frames`: reports of leaders; `describe`: descriptions with epochs; `admin`: "
-        "other polls, so most other fields are missing",
-    ]
+    source: Annotated[Source, "coordinator's `records`, leaders' `frames`, `describe` (epochs), or `admin` polls"]
     generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol, "whether all partitions stop in a rebalance, or only those that move"]
