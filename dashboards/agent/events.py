@@ -11,13 +11,14 @@ EVENTS = Panel(
     14,
     "Events",
     "Are events received and published? received: events from members; published: events sent to each sink; dropped: "
-    "lost events, by the place of the loss; pushes: telemetry of clients behind gateways, by result; clients ended: "
-    "clients that pushed telemetry and then stopped.",
+    "lost events, by the place of the loss; pushes: telemetry of clients behind gateways, by result; passed on: "
+    "pushes for the OTLP endpoint; clients ended: clients that pushed telemetry and then stopped.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
         counted("rebalance_agent_events_dropped_total", "dropped {{where}}", "where"),
         counted("rebalance_agent_gateway_telemetry_pushes_total", "pushes {{outcome}}", "outcome"),
+        counted("rebalance_agent_gateway_telemetry_passed_total", "passed on {{outcome}}", "outcome"),
         counted("rebalance_agent_gateway_telemetry_ends_total", "clients ended, {{end}}", "end"),
     ),
     Look.COUNTS,

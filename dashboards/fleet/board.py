@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.fleet.advice import OPEN, SAVED, SAVINGS
+from dashboards.fleet.advice import SAVINGS
 from dashboards.fleet.alerts import ALERTS, DEPARTED
 from dashboards.fleet.assignments import MEMBERS, MOVES, SKEWS
 from dashboards.fleet.groups import RUN, WHICH
@@ -46,7 +46,7 @@ FLEET = Board(
         Row(9, (PHASES, MOVES, FAILED)),
         Row(8, (SKEWS, MEMBERS, RUN), "Assignments and members"),
         Row(8, (EMPTY, LAGS, CATCHING_UP, TOPIC_LAGS), "Groups without members, and lag"),
-        Row(6, (SAVED, OPEN, SAVINGS), "Recommended changes"),
+        Row(6, (SAVINGS,), "Recommended changes"),
     ),
     (
         leads_to(GROUP_UID, "Group", "job", "across"),

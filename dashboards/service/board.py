@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dashboards.fleet.advice import SAVINGS, TOTAL_SAVINGS
 from dashboards.fleet.alerts import ALERTS
 from dashboards.fleet.lag import CATCHING_UP, LAG_AGES, LAGS, TOPIC_LAGS
 from dashboards.fleet.rebalances import STALL, STANDING, TRIGGERS
@@ -42,6 +43,7 @@ SERVICE = Board(
         Row(8, (DEPLOYS, TRIGGERS), "Deploys and other causes"),
         Row(8, (STANDING, replace(STALL, width=12)), "Stalls"),
         Row(8, (LAG_AGES, LAGS, CATCHING_UP, TOPIC_LAGS), "Lag"),
+        Row(7, (TOTAL_SAVINGS, replace(SAVINGS, width=14)), "Recommended changes"),
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),

@@ -32,6 +32,7 @@ SILENT = {
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: Phases of the last rebalance D": "no group of type consumer, share or streams",
     "rebalance-group: Assignment problems C": "no group is declared to be co-partitioned",
+    "rebalance-agent: Events E": "no gateway of the demo passes pushes on",
     "rebalance-agent: Gateways: waiting C": "no file switches seats off",
     "rebalance-agent: Gateways: waiting D": "no act of the gateway was wrong three times in a row",
     "rebalance-members: Assignor errors C": "no group has standbys",
@@ -280,10 +281,10 @@ def test_grafana_makes_one_table_of_the_groups(shown):
 
 
 def test_the_fleet_board_shows_what_recommended_changes_save(shown):
-    (frame,) = shown["rebalance-fleet"]["Recommended changes"]
+    (frame,) = shown["rebalance-fleet"]["Savings by group"]
     names = ("Group", "Saved", "Predicted", "Could be saved")
     rows = zip(*([value["text"] for value in column(frame, name)] for name in names), strict=True)
-    assert list(rows) == [("clicks-range", "-", "-", "1.4 mins"), ("orders-weighted", "21.0 mins", "17.2 mins", "-")]
+    assert sorted(rows) == [("clicks-range", "-", "-", "1.4 mins"), ("orders-weighted", "21.0 mins", "17.2 mins", "-")]
 
 
 def test_the_fleet_board_names_the_member_that_was_killed(live):

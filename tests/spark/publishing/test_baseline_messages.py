@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from rebalance_agent.model.baseline import BASELINE_BYTES_MAX, AdviceSavings, baseline_from_json
@@ -12,6 +14,7 @@ from rebalance_agent.pipeline.tables.schemas import TABLES
 from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
 
 NOW_MS = MONDAY_MS + 5 * 24 * HOUR_MS
+GIVEN_AT = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 PERCENTILES = ("stall_p50", "stall_p95", "stall_p99")
 
 
@@ -27,7 +30,8 @@ def normal(spark, *groups):
 
 def advice(spark, *rows):
     schema = TABLES["advice"].schema
-    filled = [{"advice_id": str(index), "cluster_id": "c", "kind": "strategy", **row} for index, row in enumerate(rows)]
+    usual = {"cluster_id": "c", "kind": "strategy", "given_at": GIVEN_AT, "last_given_at": GIVEN_AT}
+    filled = [{"advice_id": str(index), **usual, **row} for index, row in enumerate(rows)]
     return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in filled], schema)
 
 

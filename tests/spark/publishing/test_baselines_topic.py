@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import uuid
 
 import pytest
@@ -46,7 +47,8 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
     producer = Producer(servers)
     measured = computed(spark, cluster_id, group, now_ms, (0.5, 2.5, 1.5)).cache()
     taken = {"advice_id": "1", "cluster_id": cluster_id, "group": group, "kind": "strategy", "state": "taken"}
-    row = {**taken, "predicted": 5.0, "realised": 7.5}
+    times = dict.fromkeys(("given_at", "last_given_at"), dt.datetime(2026, 6, 1, tzinfo=dt.UTC))
+    row = {**taken, **times, "predicted": 5.0, "realised": 7.5}
     schema = TABLES["advice"].schema
     advice = spark.createDataFrame([tuple(row.get(name) for name in schema.names)], schema).cache()
 
