@@ -55,7 +55,7 @@ APART = {
     ),
     "growth": (
         "observer.growth",
-        "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",
+        "catch-up, start, tail, delay, takeover and scrape at several sizes, up to ten times as large",
     ),
     "whatif": (
         "pipeline.whatif",
@@ -111,7 +111,7 @@ def main() -> int:
             print(f"\n## {name}: {text}\n", flush=True)
             importlib.import_module(f"bench.{module}").main(options.scale)
     except KeyboardInterrupt:
-        print("\ninterrupted; what was measured until then stands above", file=sys.stderr)
+        print("\ninterrupted; the results so far are above", file=sys.stderr)
         return 130
     return 0
 

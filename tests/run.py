@@ -122,7 +122,7 @@ UNCOUNTED = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts")
 """Tests without coverage: they try many examples of code that unit tests execute as well, or start processes."""
 COUNTED = ("tests/golden", "tests/unit")
 FAST = (*UNCOUNTED, *COUNTED)
-SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session"))
+SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session", "publishing"))
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 CORE = tuple(f"tests/integration/{folder}" for folder in ("observer/offsets_topic", "observer/tracking", "gateway"))
 """Tests of what depends on the broker: records of all types of groups, rebalances of real clients, seats."""

@@ -199,7 +199,7 @@ def _cpu_s(process: psutil.Popen) -> float:
 
 
 def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["without a word"])[-1][:300]
+    return (text.strip().splitlines() or ["without output"])[-1][:300]
 
 
 def _ratios(found: dict[str, Measured], clients: int) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ def wait_for(port: int) -> None:
         with contextlib.suppress(OSError), connected(port, 1):
             return
         sleep(0.1)
-    raise SystemExit(f"nobody listens on port {port}")
+    raise SystemExit(f"no process listens on port {port}")
 
 
 def fill(bootstrap: str) -> None:

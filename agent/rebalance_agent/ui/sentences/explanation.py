@@ -285,8 +285,11 @@ def _rollout(event: RolloutEvent) -> str:
     workload = printable(event.workload) if event.workload else "the group's members"
     images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
     state = "" if event.closed else " so far, and may continue"
+    number, members = event.members_replaced, plural(event.members, "member")
+    # A second deploy can replace members again.
+    replaced = f"replaced {number} of" if number <= event.members else f"made {plural(number, 'replacement')} among"
     return (
-        f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
+        f"A rollout of {workload}{images} {replaced} {members} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
         f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
     )
