@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from typing import TypeGuard
 
-__all__ = ["did_you_mean", "visible"]
+__all__ = ["did_you_mean", "is_text", "visible"]
 
 _SURROGATE_OR_ITS_ESCAPE = re.compile(r"(\\*)(?:([\ud800-\udfff])|(?<=\\)(ud[89a-f][0-9a-f]{2}))")
 
@@ -20,6 +21,19 @@ def visible(name: str) -> str:
     if name.isascii() and "\\" not in name:
         return name
     return _SURROGATE_OR_ITS_ESCAPE.sub(_escaped, name)
+
+
+def is_text(value: object, characters_max: int) -> TypeGuard[str]:
+    """Whether ``value`` is a text of at most ``characters_max`` that UTF-8 can encode, as every name in Kafka.
+
+    JSON can also contain lone surrogates, as bytes or as escapes.
+    """
+    if not isinstance(value, str) or len(value) > characters_max:
+        return False
+    try:
+        return value.isascii() or bool(value.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

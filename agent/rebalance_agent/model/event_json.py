@@ -21,6 +21,7 @@ from rebalance_agent.errors import DecodeError, InvalidFieldsError, InvalidInput
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, ranges_text
 from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges
+from rebalance_agent.visible_names import is_text
 
 __all__ = [
     "ITEMS_MAX",
@@ -94,8 +95,7 @@ def json_line(event: Event) -> bytes:
 def json_object(data: bytes | str) -> object:
     """Parse UTF-8 JSON of any shape; the caller bounds its size.
 
-    Raises:
-        InvalidInputError: it is not JSON, or nested too deeply.
+    Raises: InvalidInputError: it is not JSON, or nested too deeply.
     """
     try:
         return cast("object", json.loads(data))
@@ -221,7 +221,7 @@ def _entries(path: str, data: object) -> dict[str, object]:
 def _named(path: str, data: object) -> dict[str, object]:
     """Return the entries of an object whose names are kept, so that their length must be bounded, too."""
     entries = _entries(path, data)
-    if any(not isinstance(key, str) or len(key) > TEXT_MAX for key in entries):
+    if not all(is_text(name, TEXT_MAX) for name in entries):
         raise InvalidInputError(path, f"has a name that is not a text of at most {TEXT_MAX} characters")
     return entries
 
@@ -259,8 +259,8 @@ def _decode_enum(kind: type[Enum], path: str, data: object, _budget: _Budget) ->
 
 
 def _decode_text(path: str, data: object, _budget: _Budget) -> str:
-    if not isinstance(data, str) or len(data) > TEXT_MAX:
-        raise InvalidInputError(path, f"must be a text of at most {TEXT_MAX} characters")
+    if not is_text(data, TEXT_MAX):
+        raise InvalidInputError(path, f"must be a text of at most {TEXT_MAX} characters that UTF-8 can encode")
     return data
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "EVENT_KINDS",
     "MEMBER_PARTITIONS_MAX",
     "SCHEMA_VERSION",
+    "STOP_SECONDS_MAX",
     "USER_DATA_BYTES_MAX",
     "AbortedEvent",
     "AssignEvent",
@@ -54,6 +55,9 @@ class Callback(StrEnum):
 
 USER_DATA_BYTES_MAX = 49_152
 """Bytes of the longest user data of a member in an event: in base64, the longest text that readers of events accept."""
+
+STOP_SECONDS_MAX = 86_400.0
+"""Longest time to rejoin (s) that counts, since a report may contain any number."""
 
 MEMBER_PARTITIONS_MAX = 100_000
 """The most partitions in one report of a member about itself: more than any consumer can hold."""
@@ -243,7 +247,7 @@ class MemberEvent:
     @property
     def asked_ms(self) -> int:
         """Epoch milliseconds when the member learned that it must rejoin, or else when it stopped processing."""
-        return self.started_ms - round((self.stop_seconds or 0) * 1000)
+        return self.started_ms - round(min(self.stop_seconds or 0.0, STOP_SECONDS_MAX) * 1000)
 
     @property
     def ran_seconds(self) -> float | None:

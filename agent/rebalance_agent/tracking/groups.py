@@ -16,7 +16,7 @@ from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "State"]
+__all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "ObservationError", "State"]
 
 LATE_MAX_MS = 60_000
 """Due work is done as of its deadline, but no more than this long (ms) ago, since the clock may jump by years."""
@@ -25,6 +25,15 @@ UNKNOWN_GROUPS_MAX = 10_000
 """Maximum groups without a record, known only from polls or reports; further groups wait for their first record."""
 
 State = ClassicState | DescribedState | EpochState
+
+
+class ObservationError(Exception):
+    """An error ended the processing of an observation. ``events``: those that had resulted before it."""
+
+    def __init__(self, events: tuple[Event, ...]) -> None:
+        """``events``: in order."""
+        super().__init__(f"an observation was not processed completely; {len(events)} events had resulted")
+        self.events = events
 
 
 class GroupStates:
@@ -93,13 +102,15 @@ class GroupStates:
 
     def forget(self, name: str) -> None:
         """Remove a group that is gone or owned by another observer."""
-        self._states.pop(name).close()
+        state = self._states.pop(name)
         self._deadlines.drop(name)
         self._context.state_budget.drop(name)
         self.rebalancing.discard(name)
         self._unknown.discard(name)
         if self._versions.pop(name, None) is not None:
             self.changed.add(name)
+        # Last, so that an error in it leaves no trace of the group.
+        state.close()
 
     def vanish(self, name: str, version: int) -> None:
         """Remove a group that its coordinator no longer knows, unless its view is newer than ``version``."""
@@ -161,11 +172,22 @@ class GroupStates:
         return self._deadlines.first(now_ms) is not None
 
     def pass_time(self, now_ms: int, groups_max: int = sys.maxsize) -> Iterator[Event]:
-        """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first."""
+        """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first.
+
+        Raises:
+            ExceptionGroup: the work of some groups failed; that of the others is done.
+        """
+        errors: list[Exception] = []
         for _ in range(groups_max):
             if (name := self._deadlines.first(now_ms)) is None:
-                return
-            yield from self.catch_up(name, now_ms)
+                break
+            try:
+                yield from self.catch_up(name, now_ms)
+            except Exception as error:  # noqa: BLE001 - an error in one group must not end the work of all others
+                self._deadlines.drop(name)
+                errors.append(error)
+        if errors:
+            raise ExceptionGroup("the work of some groups failed", errors)
 
     def catch_up(self, name: str, now_ms: int) -> Iterator[Event]:
         """Do one group's work that is due by ``now_ms``, each step as of its deadline."""

@@ -21,7 +21,7 @@ from rebalance_agent.tracking.described.polled_group import PolledGroup
 from rebalance_agent.tracking.description_router import DescriptionRouter
 from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
-from rebalance_agent.tracking.groups import GroupStates
+from rebalance_agent.tracking.groups import GroupStates, ObservationError
 from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.observations import (
     Backfilled,
@@ -109,8 +109,16 @@ class Tracker:
         """Process one observation; return the resulting events, each group's in the order in which they became certain.
 
         A `Tick` does what is due, up to `DUE_MAX` groups at a time: see `behind`.
+
+        Raises:
+            ObservationError: an error ended the processing; the exception contains the events until then.
         """
-        return tuple(self._observe(observation, _time_of(observation)))
+        events: list[Event] = []
+        try:
+            events.extend(self._observe(observation, _time_of(observation)))
+        except Exception as error:
+            raise ObservationError(tuple(events)) from error
+        return tuple(events)
 
     @property
     def behind(self) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line
+from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
@@ -146,8 +146,22 @@ def test_bytes_that_are_no_base64_are_refused_by_their_path(text):
     """Python raises another exception for non-ASCII text, which once ended the pipeline's stream."""
     generation = event_to_json(generation_event())
     member = {"member_id": "m", "client_id": "c", "host": "h", "topics": [], "owned": {}, "assigned": {}}
-    with pytest.raises(InvalidInputError, match="user_data: must be base64"):
+    with pytest.raises(InvalidInputError, match="user_data: must be"):
         event_from_json({**generation, "members": [{**member, "user_data": text}]})
+
+
+@pytest.mark.parametrize("line", [b'{"group": "a\\ud800"}', b'{"group": "a\xed\xa0\x80"}'], ids=["escape", "bytes"])
+def test_names_that_utf_8_cannot_encode_are_refused(line):
+    """Kafka has no such names, and the tracker's error on one lost the events of other groups."""
+    name = json_object(line)["group"]
+    with pytest.raises(InvalidInputError, match="group: must be a text"):
+        event_from_json({**event_to_json(REVOKED), "group": name})
+    with pytest.raises(InvalidInputError, match="partitions: has a name"):
+        event_from_json({**event_to_json(REVOKED), "partitions": {name: "0"}})
+
+
+def test_a_stop_of_any_length_is_a_time():
+    assert dataclasses.replace(REVOKED, stop_seconds=1e308).asked_ms == REVOKED.started_ms - 86_400_000
 
 
 def test_every_kind_has_a_codec():

@@ -13,6 +13,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.runtime.watch.event_sinks import EventSink, ObservationListener
 from rebalance_agent.runtime.watch.pauses import FREE_S, Pauses
+from rebalance_agent.tracking.groups import ObservationError
 from rebalance_agent.tracking.observations import Observation, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import GroupView
@@ -59,6 +60,10 @@ JUDGE_SHARE = 0.05
 """Share of a processor for judging one group's assignment. Until the next judgement, views have the old quality."""
 
 
+FAILURE_EVERY_S = 1.0
+"""Minimum seconds between two logged errors, since any client that can post events might cause one with each event."""
+
+
 @dataclass(eq=False)
 class Core:
     """Passes observations from the inbox to the tracker, and events to the sinks; keeps a view of each group.
@@ -89,6 +94,7 @@ class Core:
         self._refreshed = self._refresh_at = self.clock.monotonic()
         self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
+        self._failure_logged, self._unlogged = float("-inf"), 0
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
 
     def start(self) -> None:
@@ -132,13 +138,27 @@ class Core:
 
     def _observe(self, observation: Observation) -> None:
         try:
-            for event in self.tracker.observe(observation):
+            try:
+                events = self.tracker.observe(observation)
+            except ObservationError as error:
+                events = error.events
+                self._failed(observation)
+            for event in events:
                 for sink in self.sinks:
                     sink.on_event(event)
             for listener in self.listeners:
                 listener.on_observation(observation)
         except Exception:  # noqa: BLE001 - an error in one group must not end the watch of all others
-            self._log.exception("observation_failed", observation=type(observation).__name__)
+            self._failed(observation)
+
+    def _failed(self, observation: Observation) -> None:
+        """Log the error that is being handled, unless another was logged within `FAILURE_EVERY_S`."""
+        if (now := self.clock.monotonic()) - self._failure_logged >= FAILURE_EVERY_S:
+            self._failure_logged = now
+            self._log.exception("observation_failed", observation=type(observation).__name__, more=self._unlogged)
+            self._unlogged = 0
+        else:
+            self._unlogged += 1
 
     def _renew(self) -> None:
         """Build changed views for `RENEW_S` seconds, beginning with those that have waited longest."""

@@ -11,6 +11,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, RENEW_S, TICK_S, Core
+from rebalance_agent.tracking.groups import ObservationError
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 from support.observer.fakes import Calls
@@ -92,6 +93,26 @@ def test_a_failing_observation_affects_no_other():
         core, _, _, _ = _run(_record("a"), _record("bad"), _record("b"))
     assert [view.group for view in core.views()] == ["a", "b"]
     assert [log["event"] for log in logs] == ["observation_failed"]
+
+
+def test_events_before_an_error_are_published_and_errors_are_logged_once_a_second():
+    tracker, inbox, published, clock = FakeTracker(), Inbox(), Calls(), FakeClock()
+    whole = tracker.observe
+
+    def fail(observation):
+        events = whole(observation)
+        raise ObservationError(events) from ValueError("an error")
+
+    tracker.observe = fail
+    core = Core(tracker, inbox, clock, [published])
+    for group in "abc":
+        inbox.put(_record(group))
+    with capture_logs() as logs:
+        core.start()
+        inbox.close()
+        core.join(PATIENCE_S)
+    assert [event.group for (event,) in published.of("on_event")] == ["a", "b", "c"]
+    assert [(log["event"], log["more"]) for log in logs] == [("observation_failed", 0)]
 
 
 def test_a_tracker_that_is_behind_gets_the_time_at_once_and_between_batches():
