@@ -16,7 +16,14 @@ from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "ObservationError", "State"]
+__all__ = [
+    "LATE_MAX_MS",
+    "UNKNOWN_GROUPS_MAX",
+    "UNKNOWN_NAME_BYTES_MAX",
+    "GroupStates",
+    "ObservationError",
+    "State",
+]
 
 LATE_MAX_MS = 60_000
 """Due work is done as of its deadline, but no more than this long (ms) ago, since the clock may jump by years."""
@@ -24,7 +31,33 @@ LATE_MAX_MS = 60_000
 UNKNOWN_GROUPS_MAX = 10_000
 """Maximum groups without a record, known only from polls or reports; further groups wait for their first record."""
 
+UNKNOWN_NAME_BYTES_MAX = 4 << 20
+"""Maximum bytes of these groups' names, four for each character: a name in a report may have 65,536 characters."""
+
 State = ClassicState | DescribedState | EpochState
+
+
+class _UnknownGroups:
+    """The names of the groups without a record, bounded in number and in bytes."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._bytes = 0
+
+    def add(self, name: str) -> bool:
+        """Add a name; return False if a bound does not allow it."""
+        size = 4 * len(name)
+        if len(self._names) >= UNKNOWN_GROUPS_MAX or self._bytes + size > UNKNOWN_NAME_BYTES_MAX:
+            return False
+        self._names.add(name)
+        self._bytes += size
+        return True
+
+    def discard(self, name: str) -> None:
+        """Remove a name, if it is contained."""
+        if name in self._names:
+            self._names.remove(name)
+            self._bytes -= 4 * len(name)
 
 
 class ObservationError(Exception):
@@ -51,7 +84,7 @@ class GroupStates:
         self.changed: set[str] = set()
         self._context = context
         self._states: dict[str, State] = {}
-        self._unknown: set[str] = set()
+        self._unknown = _UnknownGroups()
         self._deadlines = Deadlines()
         self._versions: dict[str, int] = {}
         self._unread: dict[int, set[str]] = {}
@@ -77,11 +110,10 @@ class GroupStates:
         self._states[state.group] = state
 
     def get_or_create(self, name: str, now_ms: int) -> State | None:
-        """Return the group's state; create it if there are fewer than `UNKNOWN_GROUPS_MAX` groups without a record."""
+        """Return the group's state; create it unless there are too many groups without a record, or their names."""
         state = self._states.get(name)
-        if state is None and len(self._unknown) < UNKNOWN_GROUPS_MAX:
+        if state is None and self._unknown.add(name):
             state = self._states[name] = ClassicState(name, self._context, now_ms)
-            self._unknown.add(name)
         return state
 
     def refresh(self, state: State) -> None:

@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.assignors import STRATEGIES, Promise, Strategy
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
-from rebalance_agent.tracking.groups import UNKNOWN_GROUPS_MAX
+from rebalance_agent.tracking.groups import UNKNOWN_GROUPS_MAX, UNKNOWN_NAME_BYTES_MAX
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.tracker import REBALANCING
@@ -285,6 +285,14 @@ def test_groups_without_a_record_are_bounded_and_removed():
     assert len(tracker._groups) == UNKNOWN_GROUPS_MAX
     feed(tracker, listed(2_000), tick(700_000))
     assert len(tracker._groups) == 0
+
+
+def test_names_of_groups_without_a_record_are_bounded_in_bytes():
+    names = [f"{number:0>65536}" for number in range(20)]
+    tracker, _ = watch(listed(1_000, *names, states=REBALANCING))
+    assert len(tracker._groups) == UNKNOWN_NAME_BYTES_MAX // (4 * 65_536) == 16
+    feed(tracker, listed(2_000), tick(700_000), listed(701_000, *names[-4:], states=REBALANCING))
+    assert {each.group for each in tracker._groups} == set(names[-4:])
 
 
 def test_a_start_polled_before_the_first_record_is_used():
