@@ -12,6 +12,12 @@
 {{- default (include "rebalance-agent.pipeline.name" .) .Values.pipeline.persistence.existingClaim -}}
 {{- end -}}
 
+{{/* Labels that select the pods of all stages. */}}
+{{- define "rebalance-agent.pipeline.selectorLabels" -}}
+{{ include "rebalance-agent.selectorLabels" . }}
+app.kubernetes.io/component: pipeline
+{{- end -}}
+
 {{/* Whether a .stage writes the weekly page; a run can write it beside the report. */}}
 {{- define "rebalance-agent.pipeline.weekly" -}}
 {{- if and (eq .name "report") (has "--weekly" (default list .args)) }}true{{ end -}}
