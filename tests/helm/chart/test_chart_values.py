@@ -24,7 +24,7 @@ EVERYWHERE = {
         "events": {"enabled": True, "tls": {"secretName": "events"}, "token": {"secretName": "token"}},
         "networkPolicy": {"enabled": True},
     },
-    "pipeline": {"enabled": True},
+    "pipeline": {"enabled": True, "networkPolicy": {"enabled": True}},
     "monitoring": {"enabled": True, "dashboards": {"enabled": False}},  # they are long and have their own test
     "injection": {"enabled": True, "apiVersion": "admissionregistration.k8s.io/v1"},
     "sidecar": {"settings": {"gateway_seats": ".*=on"}},  # without it the switch of seats has no effect

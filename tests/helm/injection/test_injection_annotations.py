@@ -1,4 +1,4 @@
-"""Annotations that take effect on pods (`injection.annotations`): by default none for image, secrets or brokers."""
+"""Annotations that take effect on pods (`injection.annotations`): none for image, secrets, brokers or topic by default."""
 
 import pytest
 import yaml
@@ -17,6 +17,7 @@ WELL_FORMED = {
     "security-protocol": "SASL_PLAINTEXT",
     "sasl-mechanism": "PLAIN",
     "sasl-username": "admin",
+    "events-topic": "payments",
     "kafka-user-secret": "other",
     "kafka-ca-secret": "other",
     "env-from-config-map": "other",

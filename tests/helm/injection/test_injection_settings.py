@@ -42,7 +42,7 @@ WELL_FORMED = {
     "cpu-limit": ["1", "250m"],
     "memory-request": ["1Mi", "100Mi"],
     "memory-limit": ["1Gi"],
-    "run-as-user": ["1000", "1000680000"],
+    "run-as-user": ["1000", "1000680000", "13370"],
     "env-from-config-map": ["settings"],
     "env-from-secret": ["settings"],
 }

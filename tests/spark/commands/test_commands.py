@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -59,6 +60,34 @@ def test_what_breaks_expectations_is_reported_and_a_missing_generation_ends_a_st
         DAY: ("events", "error", 1),
     }
     assert rows[DAY]["checked"] == len(LINES) - 1
+
+
+def test_stages_that_keep_going_leave_it_to_the_report_to_fail_until_the_rows_are_correct(run, events, tmp_path, spark):
+    page, week, keep = tmp_path / "report.html", tmp_path / "weekly", "--keep-going"
+    assert run(tmp_path, "ingest", "--events", events)[0] == 0
+    tables = DeltaTables(spark, str(tmp_path / "tables"))
+    stored = spark.createDataFrame(tables.read("events").collect(), tables.read("events").schema)
+    newest = stored.agg(F.max(F.date_format("timestamp", "yyyy-MM-dd"))).first()[0]
+    one = F.col("event_id") == json.loads(LINES[0])["event_id"]
+    tables.overwrite("events", stored.withColumn("day", F.when(one, F.date_add("day", 1)).otherwise(F.col("day"))))
+    code, summary, said = run(tmp_path, "aggregate", keep)
+    assert (code, summary["broken"]) == (0, 1)
+    assert f"error: events: {DAY}: 1 of {len(LINES)} break it" in said
+    assert run(tmp_path, "whatif", keep)[0] == 0  # its own tables are correct, and their check is newer
+
+    code, summary, said = run(tmp_path, "report", "--out", page)
+    assert (code, summary["broken"], page.exists()) == (1, 1, True)
+    assert f"error: events: {DAY}: 1 of {len(LINES)} break it" in said
+    assert run(tmp_path, "report", "--out", page, keep)[0] == 0
+    weekly = ("--weekly", "--until", str(dt.date.fromisoformat(newest) + dt.timedelta(7)), "--out", week)
+    assert run(tmp_path, "report", *weekly)[0] == 1
+    assert (week / "weekly.html").exists()
+    assert run(tmp_path, "report", *weekly, keep)[0] == 0
+
+    tables.overwrite("events", stored)
+    assert run(tmp_path, "aggregate")[0] == 0
+    code, summary, said = run(tmp_path, "report", "--out", page)
+    assert (code, summary["broken"], "error:" in said) == (0, 0, False)
 
 
 def test_what_is_missing_is_said_with_exit_code_2(run, tmp_path):

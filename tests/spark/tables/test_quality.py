@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
-from rebalance_agent.pipeline.tables.expectations import broken, expectations
+from rebalance_agent.pipeline.tables.expectations import broken, expectations, newest
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 from rebalance_agent.pipeline.tables.members import members
@@ -227,3 +227,20 @@ def test_tables_of_advice_are_checked(spark):
     warning = found["fidelity", "comparable decisions are repeated"]
     assert warning not in broken(found.values())
     assert len(broken(found.values())) == len(found) - 1
+
+
+def test_only_the_last_check_of_each_table_of_this_release_is_current(spark):
+    hours = [dt.datetime(2026, 6, 1, hour, tzinfo=dt.UTC) for hour in range(3)]
+    checks = [
+        ("events", "removed", hours[0]),
+        ("events", "earlier", hours[0]),
+        ("events", "last", hours[2]),
+        ("whatif", "last", hours[1]),
+        ("no table of ours", "last", hours[2]),
+    ]
+    schema = TABLES["expectations"].schema
+    stored = [{"table": table, "expectation": name, "ran_at": at} for table, name, at in checks]
+    fixed = {"severity": "error", "checked": 2, "failed": 1}
+    rows = [tuple({**fixed, **row}.get(field) for field in schema.names) for row in stored]
+    found = newest(spark.createDataFrame(rows, schema)).collect()
+    assert [(row["table"], row["expectation"]) for row in found] == [("events", "last"), ("whatif", "last")]

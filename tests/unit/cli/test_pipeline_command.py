@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
@@ -10,8 +11,8 @@ import pytest
 from rebalance_agent.cli.commands.pipeline import STAGES
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines
 from rebalance_agent.cli.main import main
-from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.backfill import facts_in, print_gaps, print_ranges
+from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.cli.pipeline.weekly_files import weekly_files
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
@@ -115,6 +116,18 @@ def test_control_characters_in_examples_of_rejected_rows_are_not_printed(capsys)
     )
     error = capsys.readouterr().err
     assert error == 'error: events: is so: 1 of 3 break it, such as {"group":"\\x9b2J\\u202e"}\n'
+
+
+def checked(*flags):
+    parser = argparse.ArgumentParser()
+    add_check_flags(parser)
+    return parser.parse_args(flags)
+
+
+def test_broken_expectations_end_a_stage_with_1_unless_it_keeps_going():
+    assert [check_code(failed, checked()) for failed in (0, 1, 2)] == [0, 1, 1]
+    assert check_code(2, checked("--keep-going")) == 0
+    assert check_code(2, checked("--keep-going", "--no-keep-going")) == 1
 
 
 def test_the_summary_of_a_backfill_prints_no_control_characters_and_accepts_any_time(capsys):

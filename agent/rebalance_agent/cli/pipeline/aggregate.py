@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from typing import Any
 
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
@@ -16,20 +14,19 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
     stage_parser,
 )
 from rebalance_agent.cli.output_flag import summary_text
+from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.publishing.baseline_messages import baseline_messages
 from rebalance_agent.pipeline.publishing.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.stages import aggregate, judge
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
-from rebalance_agent.pipeline.tables.expectations import broken
-from rebalance_agent.ui.words import printable
 
-__all__ = ["add_parser", "print_broken", "run"]
+__all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Computes the tables `generations`, `members`, `group_hours`, `baselines`, `changes`, `cluster_changes` and
 `slow_members` from `events`, and checks expectations about these tables. The results are appended to the table
-`expectations`. If an expectation is broken, it is printed, and the exit code is 1.
+`expectations`. If an expectation is broken, it is printed, and the exit code is 1, or 0 with --keep-going.
 
 A run computes the tables `generations`, `members` and `group_hours` only for the days of groups whose rows depend on
 events that were added, changed or deleted since the last run. It computes all days with --full, in the first run, in
@@ -58,9 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "aggregate", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
-    )
+    add_check_flags(parser)
     parser.add_argument("--full", action="store_true", help="compute all days again, not only those that changed")
     parser.add_argument("--publish", action="store_true", help="write baselines and savings to Kafka")
     parser.add_argument("--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="default: %(default)s")
@@ -88,19 +83,7 @@ def run(options: argparse.Namespace) -> int:
             publish_baselines(messages, properties, options.publish_to, clusters)
         summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
     print(summary_text(summary, options.output))
-    return 1 if failed else 0
-
-
-def print_broken(results: Sequence[Any], *, strict: bool = False) -> int:
-    """Print broken expectations on stderr, and return how many of them make the run fail."""
-    for row in results:
-        if row["failed"]:
-            print(
-                f"{row['severity']}: {row['table']}: {row['expectation']}: {row['failed']} of {row['checked']} break it"
-                f", such as {printable(str(row['example']))}",
-                file=sys.stderr,
-            )
-    return len(broken(results, strict=strict))
+    return check_code(failed, options)
 
 
 def _summary(tables: DeltaTables) -> dict[str, Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.output_flag import summary_text
+from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.cli.pipeline.weekly_files import (
     add_weekly_flags,
     refuse_weekly_flags,
@@ -22,6 +24,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX
+from rebalance_agent.pipeline.tables.expectations import newest
 from rebalance_agent.pipeline.weekly.queries.collect_week import collect_week
 from rebalance_agent.pipeline.weekly.weekly_summary import summarize
 
@@ -36,10 +39,15 @@ With --weekly, it compares a week with the week before, and writes a short page 
 mail or chat (weekly.txt), and each table as CSV (weekly-*.csv): availability and stall budget, the consumer groups
 whose stall changed most, deploys by team, members that began to flap, members without a partition, and consumer groups
 near a limit.
+
+After it has written the files, it prints the expectations that were broken in the last check of each table (`aggregate`
+and `whatif` check the tables), and the exit code is 1, or 0 with --keep-going.
 """
 
 DETAILS = 20
 """Default number of groups with charts of their own."""
+
+_Written = tuple[Mapping[str, object], Sequence[Any]]
 
 EPILOG = """\
 examples:
@@ -49,9 +57,10 @@ examples:
   rebalance-agent pipeline report --tables tables --weekly --until 2026-06-14 --member-cost 0.12EUR --out weekly
   rebalance-agent pipeline report --tables tables --weekly --team-rule '^[^.]+\\.([^.]+)' --out -    # only the text
 
-The output ends with the result: groups, pictures, bytes; with --weekly: week, groups, files, bytes.
+The output ends with the result: groups, details, bytes; with --weekly: week, groups, files, bytes; and the number of
+broken expectations.
 
-exit codes: 0 done, 1 there is nothing to report, 2 wrong usage
+exit codes: 0 done, 1 there is nothing to report, or an expectation is broken, 2 wrong usage
 """
 
 
@@ -72,6 +81,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"number of groups with charts of their own, those with the most stall (default {DETAILS}, at most "
         f"{DETAILS_MAX})",
     )
+    add_check_flags(parser)
     add_weekly_flags(parser)
     parser.set_defaults(run=run)
 
@@ -80,40 +90,43 @@ def run(options: argparse.Namespace) -> int:
     """Write the report or the weekly page, and return the exit code."""
     progress = ProgressLines("report")
     try:
-        counts = (_write_week if options.weekly else _write_all)(options, progress)
+        counts, results = (_write_week if options.weekly else _write_all)(options, progress)
     except OSError as error:
         print(f"rebalance-agent pipeline report: {options.out}: {error.strerror}", file=sys.stderr)
         return 2
-    summary = summary_text({**counts, "seconds": round(progress.seconds, 3)}, options.output)
+    failed = print_broken(results, strict=options.strict)
+    summary = summary_text({**counts, "broken": failed, "seconds": round(progress.seconds, 3)}, options.output)
     print(summary, file=sys.stderr if options.out == "-" else sys.stdout)
-    return 0
+    return check_code(failed, options)
 
 
-def _write_all(options: argparse.Namespace, progress: ProgressLines) -> Mapping[str, object]:
-    """Write the report of all time, and return a summary of the report."""
+def _write_all(options: argparse.Namespace, progress: ProgressLines) -> _Written:
+    """Write the report of all time, and return a summary of the report, and the results of the last checks."""
     refuse_weekly_flags(options)
     details = DETAILS if options.details is None else options.details
     with open_tables(options, "report", progress) as tables:
         report = collect(tables, _now(), details=details)
+        results = newest(tables.read("expectations")).collect()
     html = page(report).encode()
     if not options.dry_run:
         write_report(html, options.out)
-    return {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
+    return {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}, results
 
 
-def _write_week(options: argparse.Namespace, progress: ProgressLines) -> Mapping[str, object]:
-    """Write the files of the weekly page, or its text to standard output, and return a summary."""
+def _write_week(options: argparse.Namespace, progress: ProgressLines) -> _Written:
+    """Write the files of the weekly page, or its text to standard output; return the same as `_write_all`."""
     settings, now = week_settings(options), _now()
     week = week_of(options, now)
     with open_tables(options, "report", progress) as tables:
         summary = summarize(collect_week(tables, week, now), settings)
+        results = newest(tables.read("expectations")).collect()
     files = weekly_files(summary)
     if options.out == "-":
         files = {"weekly.txt": files["weekly.txt"]}
     for name, content in () if options.dry_run else files.items():
         write_report(content, "-" if options.out == "-" else str(Path(options.out, name)))
     size = sum(map(len, files.values()))
-    return {"week": week.name, "groups": len(summary.groups), "files": len(files), "bytes": size}
+    return {"week": week.name, "groups": len(summary.groups), "files": len(files), "bytes": size}, results
 
 
 def _now() -> dt.datetime:

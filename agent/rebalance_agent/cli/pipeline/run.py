@@ -9,7 +9,7 @@ import sys
 
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.output_flag import summary_text
-from rebalance_agent.cli.pipeline.aggregate import print_broken
+from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import (
@@ -52,9 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_tables_flags(parser)
     parser.add_argument("--events", required=True, metavar="DIR", help="files of events: *.ndjson, *.ndjson.gz")
     parser.add_argument("--report", metavar="FILE", help="also write the report to this file")
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
-    )
+    add_check_flags(parser)
     parser.add_argument("--full", action="store_true", help="compute all days again, not only those that changed")
     parser.set_defaults(run=run)
 
@@ -85,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"rebalance-agent pipeline run: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
     print(summary_text(summary, options.output))
-    return 1 if failed else 0
+    return check_code(failed, options)
 
 
 def _report(tables: DeltaTables, out: str, now_ms: int) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.output_flag import summary_text
-from rebalance_agent.cli.pipeline.aggregate import print_broken
+from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
 
@@ -32,9 +32,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "whatif", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
-    parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
-    )
+    add_check_flags(parser)
     parser.set_defaults(run=run)
 
 
@@ -56,4 +54,4 @@ def run(options: argparse.Namespace) -> int:
             "seconds": round(progress.seconds, 3),
         }
     print(summary_text(summary, options.output))
-    return 1 if failed else 0
+    return check_code(failed, options)

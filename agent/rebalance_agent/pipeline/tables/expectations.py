@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
@@ -31,7 +31,7 @@ from rebalance_agent.pipeline.tables.schemas import (
     TABLES,
 )
 
-__all__ = ["Severity", "broken", "expectations"]
+__all__ = ["Severity", "broken", "expectations", "newest"]
 
 
 class Severity(StrEnum):
@@ -196,6 +196,17 @@ def broken(results: Iterable[Row], *, strict: bool = False) -> list[Row]:
     """Return the failed expectations that make a run fail: errors and, if ``strict``, warnings."""
     severe = set(Severity) if strict else {Severity.ERROR}
     return [row for row in results if row["failed"] and row["severity"] in severe]
+
+
+def newest(results: DataFrame) -> DataFrame:
+    """Return the rows of table ``expectations`` from the last check of each table.
+
+    Stages check different tables at different times. Tables that only an earlier release had are left out: they are not
+    checked any more.
+    """
+    last = F.max("ran_at").over(Window.partitionBy("table"))
+    current = results.where(F.col("table").isin(*TABLES))
+    return current.withColumn("last", last).where("ran_at = last").drop("last").orderBy("table", "expectation")
 
 
 def _results(rows: DataFrame, checks: Sequence[_Expectation]) -> DataFrame:

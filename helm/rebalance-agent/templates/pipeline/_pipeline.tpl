@@ -12,6 +12,12 @@
 {{- default (include "rebalance-agent.pipeline.name" .) .Values.pipeline.persistence.existingClaim -}}
 {{- end -}}
 
+{{/* Labels that select the pods of all stages. */}}
+{{- define "rebalance-agent.pipeline.selectorLabels" -}}
+{{ include "rebalance-agent.selectorLabels" . }}
+app.kubernetes.io/component: pipeline
+{{- end -}}
+
 {{/* Whether a .stage writes the weekly page; a run can write it beside the report. */}}
 {{- define "rebalance-agent.pipeline.weekly" -}}
 {{- if and (eq .name "report") (has "--weekly" (default list .args)) }}true{{ end -}}
@@ -22,7 +28,16 @@
 {{- .name }}{{ if include "rebalance-agent.pipeline.weekly" . }}-weekly{{ end -}}
 {{- end -}}
 
-{{/* Arguments of one .stage of the pipeline, for the container that runs it. */}}
+{{/* Whether a .stage ends without an error although expectations are broken: one of the stages .later in the same pod is
+a report, which fails instead, after it has written its page. */}}
+{{- define "rebalance-agent.pipeline.keepsGoing" -}}
+{{- if and (has .stage.name (list "aggregate" "whatif" "report")) (not (has "--strict" (default list .stage.args))) -}}
+{{- range .later }}{{ if eq .name "report" }}true{{ end }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Arguments of one .stage of the pipeline, for the container that runs it. The user's own arguments come last: they
+override the chart's. */}}
 {{- define "rebalance-agent.pipeline.arguments" -}}
 {{- $pipeline := .context.Values.pipeline -}}
 - pipeline
@@ -39,6 +54,9 @@
 {{- range $name, $value := $pipeline.sparkProperties }}
 - {{ printf "--spark=%s=%s" $name (include "rebalance-agent.text" $value) | quote }}
 {{- end }}
+{{- end }}
+{{- if include "rebalance-agent.pipeline.keepsGoing" . }}
+- --keep-going
 {{- end }}
 {{- with .stage.args }}
 {{ toYaml . }}
@@ -78,7 +96,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* The container of one .stage. */}}
+{{/* The container of one .stage; .later are the stages after it. */}}
 {{- define "rebalance-agent.pipeline.container" -}}
 {{- $pipeline := .context.Values.pipeline -}}
 name: {{ include "rebalance-agent.pipeline.stageName" .stage }}
