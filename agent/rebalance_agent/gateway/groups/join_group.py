@@ -17,7 +17,6 @@ from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayG
 from rebalance_agent.gateway.groups.member_entries import JoinTerms, MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import (
     CONSUMER,
-    Offer,
     OwnProtocol,
     mismatch,
     offer,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from typing import Protocol
 
 import requests
 import structlog
 
 from rebalance_agent.runtime.otlp.otlp_environment import OtlpTarget
+from rebalance_agent.runtime.otlp.waiting_pushes import WaitingPushes
 
 __all__ = ["WAITING_BYTES_MAX", "PassedTelemetry"]
 
@@ -28,14 +28,13 @@ class _Count(Protocol):
 
 
 class PassedTelemetry:
-    """Queues pushes and posts them one by one in a thread. If too many wait, the oldest are dropped."""
+    """Queues pushes and posts them one by one in a thread; see `WaitingPushes` for those that are dropped."""
 
     def __init__(self, target: OtlpTarget, count: _Count) -> None:
         """``count`` receives the outcome of each push: delivered, failed or dropped."""
         self._target, self._count = target, count
         self._changed = threading.Condition()
-        self._waiting: deque[bytes] = deque()
-        self._bytes = 0
+        self._waiting = WaitingPushes(WAITING_BYTES_MAX)
         self._closing = self._failing = False
         self._session = requests.Session()
         self._session.headers.update({"Content-Type": "application/x-protobuf", **target.headers})
@@ -47,15 +46,10 @@ class PassedTelemetry:
         """Start posting."""
         self._thread.start()
 
-    def put(self, request: bytes) -> None:
-        """Queue an OTLP request and return at once. Any thread may call this."""
-        dropped = 0
+    def put(self, request: bytes, source: str) -> None:
+        """Queue an OTLP request of the client address ``source`` and return at once. Any thread may call this."""
         with self._changed:
-            self._waiting.append(request)
-            self._bytes += len(request)
-            while self._bytes > WAITING_BYTES_MAX:
-                self._bytes -= len(self._waiting.popleft())
-                dropped += 1
+            dropped = self._waiting.put(request, source)
             self._changed.notify()
         if dropped:
             self._count("dropped", dropped)
@@ -67,8 +61,7 @@ class PassedTelemetry:
             self._changed.notify()
         self._thread.join(STOP_S)
         with self._changed:
-            left = len(self._waiting)
-            self._waiting.clear()
+            left = self._waiting.clear()
         if left:
             self._count("dropped", left)
 
@@ -86,11 +79,7 @@ class PassedTelemetry:
     def _next(self) -> bytes | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
-            if not self._waiting:
-                return None
-            request = self._waiting.popleft()
-            self._bytes -= len(request)
-            return request
+            return self._waiting.next()
 
     def _post(self, request: bytes) -> str:
         """Post one request; return why the collector did not accept the request, or an empty string."""
