@@ -8,6 +8,7 @@ from typing import Protocol
 import requests
 import structlog
 
+from rebalance_agent.runtime.otlp.collector_session import CollectorSession
 from rebalance_agent.runtime.otlp.otlp_environment import OtlpTarget
 from rebalance_agent.runtime.otlp.waiting_pushes import WaitingPushes
 
@@ -17,7 +18,8 @@ WAITING_BYTES_MAX = 8 * 1024 * 1024
 """Maximum number of waiting bytes: half an hour of pushes from 50 clients, at 3 KiB for each push."""
 
 ATTEMPT_S = 10.0
-"""Timeout of one request, in seconds. A request is not repeated: the client's next push has the same metrics."""
+"""Longest time for each of connecting, sending one request, and its answer, in seconds. A request is not repeated: the
+client's next push has the same metrics."""
 
 STOP_S = 2.0
 """Longest wait for the remaining requests at stop, in seconds."""
@@ -36,7 +38,7 @@ class PassedTelemetry:
         self._changed = threading.Condition()
         self._waiting = WaitingPushes(WAITING_BYTES_MAX)
         self._closing = self._failing = False
-        self._session = requests.Session()
+        self._session = CollectorSession()
         self._session.headers.update({"Content-Type": "application/x-protobuf", **target.headers})
         self._session.verify, self._session.cert = target.verify, target.certificate
         self._thread = threading.Thread(target=self._run, name="otlp-passed", daemon=True)
@@ -84,7 +86,9 @@ class PassedTelemetry:
     def _post(self, request: bytes) -> str:
         """Post one request; return why the collector did not accept the request, or an empty string."""
         try:
-            answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
+            answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S)
+        except requests.TooManyRedirects as error:
+            return str(error)
         except requests.RequestException as error:
             return type(error).__name__
-        return "" if answer.ok and not answer.is_redirect else f"the collector responded with {answer.status_code}"
+        return "" if answer.ok else f"the collector responded with {answer.status_code}"

@@ -65,6 +65,13 @@ def test_failures_are_counted_and_logged_once_and_the_next_push_is_tried():
     assert logs[0]["reason"] == "the collector responded with 503"
 
 
+def test_a_redirect_does_not_count_as_delivered():
+    with capture_logs() as logs, Collector(307) as collector, passing(collector.url) as (passed, counts):
+        passed.put(PUSHED, "a")
+        counts.wait_for(failed=1)
+    assert logs[0]["reason"] == "the collector responded with 307"
+
+
 def test_the_oldest_of_too_many_are_dropped(monkeypatch):
     monkeypatch.setattr(module, "WAITING_BYTES_MAX", 3 * len(PUSHED))
     counts = Counts()
