@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from kafka.protocol.consumer.group import JoinGroupResponse, SyncGroupRequest
+from kafka.protocol.consumer.group import HeartbeatRequest, JoinGroupResponse, SyncGroupRequest
 
+from rebalance_agent.gateway.groups.member_entries import ENTRIES_MAX
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.model.partitions import count_partitions
 from support.gateway.coordinator import ToyCoordinator
@@ -80,3 +81,46 @@ def test_the_timeouts_of_a_refused_join_do_not_shorten_the_members_assignment_ti
         return entry.terms.session_seconds, entry.terms.rebalance_seconds, entry.terms.participant.rack
 
     assert asyncio.run(go()) == (10, 60, None)
+
+
+@pytest.mark.parametrize("error", [25, GROUP_AUTHORIZATION_FAILED, 22, 16])
+def test_refused_heartbeats_with_invented_ids_push_out_no_member(error):
+    broker, gateway = ToyCoordinator(1), Gateway(RULE)
+    victim, intruder = Client(Line(gateway, broker)), Client(Line(gateway, broker, "intruder"), generation=1)
+
+    async def go():
+        await victim.join()
+        await victim.sync()
+        known = list(gateway.groups.entries)
+        broker.errors[HeartbeatRequest] = error
+        for number in range(ENTRIES_MAX):
+            intruder.member_id = f"invented-{number}"
+            assert (await intruder.heartbeat()).error_code == error
+        return known, list(gateway.groups.entries)
+
+    before, after = asyncio.run(go())
+    assert len(before) == 1
+    assert after == before
+
+
+@pytest.mark.parametrize("error", [0, 27])
+def test_a_member_that_the_gateway_has_not_seen_is_known_after_an_accepted_heartbeat(error):
+    broker, gateway = ToyCoordinator(1), Gateway(RULE)
+    member, questions = Client(Line(Gateway(RULE), broker)), []
+
+    async def go():
+        await member.join()
+        await member.sync()
+        member.line = Line(gateway, broker)  # its gateway was restarted
+        member.line.ask = lambda message: questions.append(message) or broker(message)
+        broker.errors[HeartbeatRequest] = 16
+        await member.heartbeat()
+        assert not len(gateway.groups.entries), "another broker answered, which is not the coordinator"
+        broker.errors[HeartbeatRequest] = error
+        for _ in range(3):
+            await member.heartbeat()
+
+    asyncio.run(go())
+    (entry,) = gateway.groups.entries
+    assert (entry.membership.member_id, count_partitions(entry.membership.owned)) == (member.member_id, 16)
+    assert len(questions) == 2, "for each heartbeat until one is accepted"

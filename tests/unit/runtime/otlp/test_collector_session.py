@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 
 import pytest
 import requests
 
+from rebalance_agent.clock import SystemClock
 from rebalance_agent.runtime.otlp.collector_session import ANSWER_BYTES_MAX, CollectorSession
 
+CLOCK = SystemClock()
 TIMEOUT_S = 0.4
 END = b"\r\n\r\nx"
 """The end of each request here."""
@@ -22,8 +23,9 @@ class RudeCollector:
 
     def __init__(self, *answers, pause_s=0.0):
         self.answers, self.pause_s, self.sent, self.connections, self.requests = answers, pause_s, 0, 0, 0
+        self._never = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:{}/".format(self._listener.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/"
 
     def __enter__(self):
         threading.Thread(target=self._serve, daemon=True).start()
@@ -53,19 +55,19 @@ class RudeCollector:
                     for part in self.answers:
                         connection.sendall(part)
                         self.sent += len(part)
-                        time.sleep(self.pause_s)
+                        self._never.wait(self.pause_s)
             except OSError:
                 return
 
 
 def post(collector, session=None):
     """The status (or the error's class) of an answer, and the seconds until it came."""
-    started = time.monotonic()
+    started = CLOCK.monotonic()
     try:
         got = (session or CollectorSession()).post(collector.url, b"x", timeout=TIMEOUT_S).status_code
     except requests.RequestException as error:
         got = type(error)
-    return got, time.monotonic() - started
+    return got, CLOCK.monotonic() - started
 
 
 def test_the_rest_of_a_long_answer_is_not_read():
