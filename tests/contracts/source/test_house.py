@@ -68,6 +68,7 @@ IMPORTERS = {
     "pyspark": ("pipeline",),
     "pytest": ("testing",),
     "requests": ("runtime.otlp", "runtime.sinks"),
+    "urllib3": ("runtime.otlp",),
     "rich": ("cli.screens", "demo.screens"),
     "structlog": (
         "cli",
