@@ -68,7 +68,6 @@ IMPORTERS = {
     "pyspark": ("pipeline",),
     "pytest": ("testing",),
     "requests": ("runtime.otlp", "runtime.sinks"),
-    "urllib3": ("runtime.otlp",),
     "rich": ("cli.screens", "demo.screens"),
     "structlog": (
         "cli",
@@ -79,6 +78,7 @@ IMPORTERS = {
         "runtime",
     ),
     "textual": ("cli.screens",),
+    "urllib3": ("runtime.otlp",),
     "yaml": ("cli", "runtime.settings"),
 }
 """Third-party package -> the only packages and modules of ours that import it."""

@@ -1,4 +1,6 @@
-"""Exports metrics and traces with OTLP over HTTP; ``opentelemetry`` and ``requests`` are imported only if OTLP is on.
+"""Exports metrics and traces with OTLP over HTTP.
+
+``opentelemetry``, ``requests`` and its ``urllib3`` are imported only if OTLP is on.
 
 - ``otlp_environment``: reads which exports the standard environment variables enable.
 - ``configured_push``: creates the push of metrics that these variables configure; ``metrics_push``: exports metrics in
