@@ -203,7 +203,7 @@ class ConnectionRelay:
         if size > READ_REQUEST_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
         await self._up.flush()  # earlier frames do not wait for memory
-        async with self.memory.taken(size):
+        async with self.memory.taken(size, self.host):
             frame = await self._up.whole()
             start = self.clock.monotonic()
             changed = await self.interceptor.request(head, frame, self.ask)
@@ -245,7 +245,7 @@ class ConnectionRelay:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"a response of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
-        async with self.memory.taken(size, urgent=bool(sent.own_answer)):
+        async with self.memory.taken(size, self.host, urgent=bool(sent.own_answer)):
             frame = await self._down.whole()
             if sent.own_answer:
                 if not sent.own_answer.done():

@@ -78,6 +78,7 @@ IMPORTERS = {
         "runtime",
     ),
     "textual": ("cli.screens",),
+    "urllib3": ("runtime.otlp",),
     "yaml": ("cli", "runtime.settings"),
 }
 """Third-party package -> the only packages and modules of ours that import it."""

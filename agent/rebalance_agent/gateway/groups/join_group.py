@@ -14,10 +14,9 @@ from rebalance_agent.gateway.groups.client_answers import elected, restore_join
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import LOST, FrameHandler, FrameResult
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
-from rebalance_agent.gateway.groups.member_entries import MemberEntry
+from rebalance_agent.gateway.groups.member_entries import JoinTerms, MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import (
     CONSUMER,
-    Offer,
     OwnProtocol,
     mismatch,
     offer,
@@ -36,13 +35,18 @@ RECENT_MAX = 32
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """Data for handling the response: by then, another process may have taken over the static member's entry."""
+    """Data for handling the response, which changes the entry if the coordinator accepted the request.
+
+    ``former``: the entry's membership when the request arrived; ``membership``: that of the sender. They differ if the
+    sender is a new process of a static member.
+    """
 
     group: str
     instance_id: str | None
     entry: MemberEntry
+    former: ClientMembership
     membership: ClientMembership
-    offer: Offer | None
+    terms: JoinTerms
 
 
 class JoinGroupHandler(FrameHandler):
@@ -64,18 +68,13 @@ class JoinGroupHandler(FrameHandler):
         """Offer our strategy if a rule matches the group."""
         if message.protocol_type != CONSUMER:
             return self._foreign(message, client_id)
-        entry = self._entry(message, client_id)
+        entry, membership = self._sender(message, client_id)
         own = own_protocols(message)
-        entry.offer = self._offer(message, entry, own, client_id)
-        entry.session_seconds = message.session_timeout_ms / 1000
-        rebalance_ms = message.rebalance_timeout_ms
-        entry.rebalance_seconds = entry.session_seconds if rebalance_ms < 0 else rebalance_ms / 1000
+        terms = self._terms(message, entry, membership, own, client_id)
         keeps = own is not None and own.protocol is RebalanceProtocol.COOPERATIVE
-        entry.membership.record_join_request(
-            own.subscription.owned_partitions if own and keeps else None, message.reason
-        )
-        sent = _Sent(message.group_id, message.group_instance_id, entry, entry.membership, entry.offer)
-        return FrameResult(entry.offer is not None, sent)
+        membership.record_join_request(own.subscription.owned_partitions if own and keeps else None, message.reason)
+        sent = _Sent(message.group_id, message.group_instance_id, entry, entry.membership, membership, terms)
+        return FrameResult(terms.offer is not None, sent)
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
         """Return the group and the timeout of the client, if the client is a consumer."""
@@ -85,7 +84,7 @@ class JoinGroupHandler(FrameHandler):
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Record the generation and its assignor."""
-        entry, membership = memory.entry, memory.membership
+        entry, membership, offered = memory.entry, memory.membership, memory.terms.offer
         self._recent[memory.group] = entry
         if len(self._recent) > RECENT_MAX:
             del self._recent[next(iter(self._recent))]
@@ -96,70 +95,81 @@ class JoinGroupHandler(FrameHandler):
                 membership.record_loss(f"{LOST[message.error_code]} in the response to JoinGroup")
             return False
         membership.record_join(message.member_id, message.generation_id)
-        chosen = memory.offer is not None and message.protocol_name == memory.offer.strategy.name
-        if memory.offer is not None:
+        chosen = offered is not None and message.protocol_name == offered.strategy.name
+        if offered is not None:
             self._shared.count(FrameOutcome.CHOSEN if chosen else FrameOutcome.NOT_CHOSEN)
-        if entry.membership is membership:
+        if entry.membership in (memory.former, membership):  # else another process has taken over the static member
+            if entry.membership is not membership:
+                entry.membership.settle()  # when the former process stopped is unknown
+                entry.membership = membership
             self._shared.entries.put(memory.group, message.member_id, memory.instance_id, entry)
-            entry.chosen, entry.election = chosen, elected(message) if chosen else None
+            entry.terms, entry.chosen, entry.election = memory.terms, chosen, elected(message) if chosen else None
             entry.led = led_members(message, self._shared.clock.now_ms()) if self._shared.generations else None
-        if chosen and memory.offer is not None:
-            restore_join(message, memory.offer)
+        if chosen and offered is not None:
+            restore_join(message, offered)
         return chosen
 
-    def _entry(self, message: Any, client_id: str) -> MemberEntry:  # noqa: ANN401
+    def _sender(self, message: Any, client_id: str) -> tuple[MemberEntry, ClientMembership]:  # noqa: ANN401
+        """Return the sender's entry and membership; another process of a static member has a new membership."""
         group, instance_id = message.group_id, message.group_instance_id
         if message.member_id or instance_id is not None:
             remembered = self._shared.entries.find(group, message.member_id, instance_id)
             if remembered is not None:
-                if not message.member_id:
-                    # Another process is now the static member; when the former process stopped is unknown.
-                    remembered.membership.settle()
-                    remembered.membership = self._shared.new_membership(group, client_id, instance_id)
-                return remembered
+                same = bool(message.member_id)
+                new = remembered.membership if same else self._shared.new_membership(group, client_id, instance_id)
+                return remembered, new
         recent = self._recent.get(group)
         if recent is not None and message.member_id in ("", recent.membership.member_id):
-            return recent
-        return MemberEntry(self._shared.new_membership(group, client_id, instance_id))
+            return recent, recent.membership
+        entry = MemberEntry(self._shared.new_membership(group, client_id, instance_id))
+        return entry, entry.membership
 
-    def _offer(self, message: Any, entry: MemberEntry, own: OwnProtocol | None, client_id: str) -> Offer | None:  # noqa: ANN401
+    def _terms(
+        self,
+        message: Any,  # noqa: ANN401
+        entry: MemberEntry,
+        membership: ClientMembership,
+        own: OwnProtocol | None,
+        client_id: str,
+    ) -> JoinTerms:
+        """Offer our strategy if a rule matches the group and the client; return the terms of this JoinGroup."""
         group, shared = message.group_id, self._shared
+        session_seconds, rebalance_ms = message.session_timeout_ms / 1000, message.rebalance_timeout_ms
+        rebalance_seconds = session_seconds if rebalance_ms < 0 else rebalance_ms / 1000
+        own_terms = JoinTerms(None, entry.terms.participant, session_seconds, rebalance_seconds)
         rule = shared.rules.of(group)
         if rule is None:
-            return None
+            return own_terms
         if own is None or not own.common:
             self._foreign(message, client_id)
-            return None
+            return own_terms
         if problem := mismatch(rule.strategy, own.names):
             shared.count(FrameOutcome.MISFIT)
             shared.log_problem(logging.ERROR, group, client_id, f"it keeps its own assignor: {problem}")
-            return None
-        offered = offer(message, own, rule.strategy, self._metadata(entry, rule, own))
+            return own_terms
+        participant = self._participant(entry, membership, rule, own)
+        metadata = participant.subscription(rule.strategy, own.subscription.topics)
+        offered = offer(message, own, rule.strategy, metadata)
         shared.count(FrameOutcome.OFFERED)
-        return offered
+        return JoinTerms(offered, participant, session_seconds, rebalance_seconds)
 
-    def _metadata(self, entry: MemberEntry, rule: Rule, own: OwnProtocol) -> bytes:
-        """Return the member's subscription for our strategy: the client's own topics and owned partitions.
+    def _participant(
+        self, entry: MemberEntry, membership: ClientMembership, rule: Rule, own: OwnProtocol
+    ) -> Participant:
+        """Return the strategy's state of the member; the state that applies now is not changed.
 
         A cooperative client sends its owned partitions. An eager client's owned partitions are taken from its last
         assignment. Many clients send their rack only in Fetch, so the gateway's rack replaces a missing one.
         """
-        subscription, membership = own.subscription, entry.membership
-        rack = subscription.rack_id or self._shared.rack or None
-        participant = entry.participant
-        if participant is None or entry.rack != rack:
-            before, entry.rack = participant, rack
-            participant = entry.participant = Participant(
-                (rule.strategy,), rule.config, group=membership.group, rack=entry.rack
-            )
-            if before is None:
-                participant.received(membership.owned, membership.generation)
-            else:
-                participant.received(before.owned, before.generation)
-        if own.protocol is RebalanceProtocol.COOPERATIVE:
-            generation = subscription.generation_id if subscription.generation_id >= 0 else participant.generation
-            participant.received(subscription.owned_partitions, generation)
-        return participant.subscription(rule.strategy, subscription.topics)
+        subscription, before = own.subscription, entry.terms.participant
+        rack, keeps = subscription.rack_id or self._shared.rack or None, own.protocol is RebalanceProtocol.COOPERATIVE
+        if before is not None and before.rack == rack and not keeps:
+            return before
+        participant = Participant((rule.strategy,), rule.config, group=membership.group, rack=rack)
+        known = before or membership
+        owned, generation = (subscription.owned_partitions, subscription.generation_id) if keeps else (known.owned, -1)
+        participant.received(owned, generation if generation >= 0 else known.generation)
+        return participant
 
     def _foreign(self, message: Any, client_id: str) -> FrameResult:  # noqa: ANN401
         rule = self._shared.rules.of(message.group_id)

@@ -12,40 +12,50 @@ from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 from rebalance_agent.instrumentation.led_members import LedMembers
 
-__all__ = ["ENTRIES_MAX", "MemberEntries", "MemberEntry"]
+__all__ = ["ENTRIES_MAX", "JoinTerms", "MemberEntries", "MemberEntry"]
 
 ENTRIES_MAX = 1_000
 """Maximum members remembered: a pod has a few consumers. Beyond it, the least recently used entries are forgotten."""
 
 
+@dataclass(frozen=True, slots=True)
+class JoinTerms:
+    """The contents of one JoinGroup. They apply to the member once the coordinator has accepted this JoinGroup.
+
+    ``offer``: the strategy that was offered before the client's own assignors; ``participant``: the strategy's state of
+    this member. Timeouts are in seconds.
+    """
+
+    offer: Offer | None = None
+    participant: Participant | None = None
+    session_seconds: float = 10.0
+    rebalance_seconds: float = 10.0
+
+
 @dataclass(slots=True)
 class MemberEntry:
-    """One member of one group.
+    """One member of one group. Any client may send requests with its ids, so only accepted ones change these fields.
 
-    ``offer``: the strategy that the member's last JoinGroup offered before its own assignors; ``chosen``: the
-    generation uses this offer; ``election``: set if the member leads a generation with our strategy; ``led``: set if
-    the member leads a generation that is to be published. Timeouts are in seconds. For KIP-848 groups:
-    ``pending_target``: an assignment by topic id, until the topics' names are known; ``unseen_before``: the member
-    joined before the gateway saw it. ``foreign``: not a consumer (remembered, so that the gateway does not ask again).
+    ``terms``: of the last JoinGroup that the coordinator accepted; ``chosen``: the generation uses the offer of these
+    terms; ``election``: set if the member leads a generation with our strategy; ``led``: set if the member leads a
+    generation that is to be published. For KIP-848 groups: ``pending_target``: an assignment by topic id, until the
+    topics' names are known; ``unseen_before``: the member joined before the gateway saw it. ``foreign``: not a consumer
+    (remembered, so that the gateway does not ask again).
     """
 
     membership: ClientMembership
-    participant: Participant | None = None
-    offer: Offer | None = None
+    terms: JoinTerms = JoinTerms()
     chosen: bool = False
     election: Election | None = None
     led: LedMembers | None = None
-    rack: str | None = None
     pending_target: Mapping[str, Sequence[int]] | None = None
     unseen_before: bool = False
     foreign: bool = False
-    session_seconds: float = 10.0
-    rebalance_seconds: float = 10.0
 
     @property
     def active_offer(self) -> Offer | None:
         """The offer, if the generation uses it; otherwise None."""
-        return self.offer if self.chosen else None
+        return self.terms.offer if self.chosen else None
 
 
 class MemberEntries:

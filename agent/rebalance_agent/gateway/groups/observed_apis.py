@@ -40,6 +40,9 @@ from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_I
 
 __all__ = ["FetchHandler", "HeartbeatHandler", "LeaveGroupHandler", "OffsetCommitHandler", "TxnOffsetCommitHandler"]
 
+_OF_MEMBERS = (NO_ERROR, REBALANCE_IN_PROGRESS)
+"""Error codes of heartbeats that only members get. Any client may send heartbeats with invented ids."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
@@ -47,6 +50,18 @@ class _Sent:
 
     membership: ClientMembership
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Beat:
+    """A heartbeat. ``newcomer``: the entry of a member seen for the first time, stored once the broker accepts it."""
+
+    group: str
+    member_id: str
+    instance_id: str | None
+    membership: ClientMembership
+    generation: int
+    newcomer: MemberEntry | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,38 +82,41 @@ class HeartbeatHandler(FrameHandler):
         """Record that the member is alive; recover the partitions of an unknown member."""
         names = message.group_id, message.member_id, message.group_instance_id
         entry = self._shared.entries.find(*names)
-        vacant = self._shared.entries.vacant(*names)
+        vacant, newcomer = self._shared.entries.vacant(*names), None
         if vacant and message.generation_id >= 0 and self._shared.rules.of(message.group_id):
-            entry = await self._recovered(message, client_id, ask)
+            entry = newcomer = await self._recovered(message, client_id, ask)
         if entry is None:
             return PASS
-        entry.membership.settle_late(FETCH_SECONDS_MIN)
-        entry.membership.beat(self._shared.alive)
-        return FrameResult(memory=_Sent(entry.membership, message.generation_id))
+        if newcomer is None:
+            entry.membership.settle_late(FETCH_SECONDS_MIN)
+            entry.membership.beat(self._shared.alive)
+        return FrameResult(memory=_Beat(*names, entry.membership, message.generation_id, newcomer))
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
         """Return a known consumer's group. A consumer that reconnects may not send a JoinGroup for a long time."""
         entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
         return (message.group_id, 0.0) if entry else None
 
-    def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
+    def response(self, message: Any, memory: _Beat) -> bool:  # noqa: ANN401
         """Record a rebalance or the loss of the membership."""
+        names = memory.group, memory.member_id, memory.instance_id
+        if memory.newcomer and message.error_code in _OF_MEMBERS and self._shared.entries.vacant(*names):
+            self._shared.entries.put(*names, memory.newcomer)
         if message.error_code == REBALANCE_IN_PROGRESS:
             memory.membership.record_rebalance()
         note_loss(memory.membership, message.error_code, "Heartbeat", memory.generation)
         return False
 
-    async def _recovered(self, message: Any, client_id: str, ask: Ask) -> MemberEntry | None:  # noqa: ANN401
+    async def _recovered(self, message: Any, client_id: str, ask: Ask) -> MemberEntry:  # noqa: ANN401
+        """Return the entry of a member whose partitions the coordinator knows, if it is a member."""
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
         entry = MemberEntry(self._shared.new_membership(group, client_id, instance_id))
         entry.membership.member_id = member_id
-        # Store the entry first, so that the coordinator is asked only once.
-        self._shared.entries.put(group, member_id, instance_id, entry)
         with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
             owned, entry.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
             if owned is not None:
                 entry.membership.generation, entry.membership.owned = message.generation_id, owned
-        return None if entry.foreign else entry
+        return entry
 
 
 class LeaveGroupHandler(FrameHandler):

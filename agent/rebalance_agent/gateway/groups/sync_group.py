@@ -99,7 +99,7 @@ class SyncGroupHandler(FrameHandler):
         # A member without an entry in the leader's assignment gets no bytes at all: it owns no partitions.
         if sent.led is not None and entry.led is not None:
             entry.led = None  # a repeated SyncGroup does not begin another generation
-            timeouts = round(entry.session_seconds * 1000), round(entry.rebalance_seconds * 1000)
+            timeouts = round(entry.terms.session_seconds * 1000), round(entry.terms.rebalance_seconds * 1000)
             membership.events.record_generation(sent.led, *timeouts)
         given = read_assignment(bytes(message.assignment)) if message.assignment else _NOTHING
         if given is None or sent.generation != membership.generation:
@@ -107,16 +107,16 @@ class SyncGroupHandler(FrameHandler):
         membership.record_assigned(given.partitions)
         self._shared.await_fetch(membership)
         # Another process may have taken over the static member's entry.
-        if entry.participant is not None and entry.membership is membership:
+        if entry.terms.participant is not None and entry.membership is membership:
             strategy = sent.ours.strategy if sent.ours else None
-            entry.participant.received(given.partitions, sent.generation, strategy, given.user_data)
+            entry.terms.participant.received(given.partitions, sent.generation, strategy, given.user_data)
         if sent.ours is not None:
             restore_assignment(message, given)
 
     async def _assign(self, message: Any, entry: MemberEntry, ours: Offer, election: Election, ask: Ask) -> None:  # noqa: ANN401
         """Replace the client's assignment by our assignor's assignment, unless our assignor fails or takes too long."""
-        shared, participant = self._shared, entry.participant
-        budget = budget_seconds(shared.assign_seconds, entry.rebalance_seconds, entry.session_seconds)
+        shared, participant = self._shared, entry.terms.participant
+        budget = budget_seconds(shared.assign_seconds, entry.terms.rebalance_seconds, entry.terms.session_seconds)
         started = shared.clock.monotonic()
         try:
             if participant is None:

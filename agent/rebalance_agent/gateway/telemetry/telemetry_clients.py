@@ -15,10 +15,14 @@ from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
 from rebalance_agent.metrics.metric import Metric
 
-__all__ = ["CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
+__all__ = ["ADDRESS_CLIENTS_MAX", "CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
 
 CLIENTS_MAX = 1_000
 """Maximum clients that push: as many as the connections that a gateway accepts."""
+
+ADDRESS_CLIENTS_MAX = CLIENTS_MAX // 2
+"""Maximum clients that push from one address: as many as the connections that a gateway accepts from one address.
+Clients choose their instance ids, so one address could otherwise take all places by reconnecting."""
 
 SILENT_INTERVALS = 3
 """Number of push intervals without a push after which a client counts as gone."""
@@ -30,8 +34,8 @@ interval by up to half, and later intervals not at all."""
 ClientEnd = Callable[[bool], None]
 """Called when a client is gone. The argument: True if the client's last push announced its end, False otherwise."""
 
-Pass = Callable[[bytes], None]
-"""A function that accepts an OTLP request. It never blocks and never raises."""
+Pass = Callable[[bytes, str], None]
+"""A function that accepts an OTLP request, and the address of the client. It never blocks and never raises."""
 
 
 @dataclass(slots=True)
@@ -39,6 +43,11 @@ class _Pushed:
     labels: Labels = ("", "", "")
     values: Mapping[str, float] = field(default_factory=dict)
     at: float = 0.0
+
+    @property
+    def host(self) -> str:
+        """The address of the client."""
+        return self.labels[2]
 
 
 class TelemetryClients:
@@ -69,8 +78,10 @@ class TelemetryClients:
         self._lock = threading.Lock()
         self._clients: dict[str, _Pushed] = {}  # ordered by last push, oldest first
 
-    def admit(self, instance_id: str) -> None:
+    def admit(self, instance_id: str, host: str) -> None:
         """Check whether a push of this client may be read; an admitted push counts even if it is refused later.
+
+        ``host``: the address of the client.
 
         Raises:
             PushError: the push comes too early, or there are too many clients.
@@ -78,11 +89,11 @@ class TelemetryClients:
         with self._lock:
             self._expire()
             now, client = self._clock.monotonic(), self._clients.get(instance_id)
-            if client is None and len(self._clients) >= CLIENTS_MAX:
-                raise PushError(PushOutcome.THROTTLED, f"{CLIENTS_MAX} clients push")
+            if client is None:
+                self._check_room(host)
             if client and now - client.at < EARLY_SHARE * self.push_interval_seconds:
                 raise PushError(PushOutcome.THROTTLED, "the client pushes more often than requested")
-            client = self._clients.pop(instance_id, None) or _Pushed()
+            client = self._clients.pop(instance_id, None) or _Pushed(("", "", host))
             client.at = now
             self._clients[instance_id] = client
 
@@ -117,6 +128,12 @@ class TelemetryClients:
             for row, samples in values_by_row.items()
             if samples
         )
+
+    def _check_room(self, host: str) -> None:
+        if len(self._clients) >= CLIENTS_MAX:
+            raise PushError(PushOutcome.THROTTLED, f"{CLIENTS_MAX} clients push")
+        if sum(client.host == host for client in self._clients.values()) >= ADDRESS_CLIENTS_MAX:
+            raise PushError(PushOutcome.THROTTLED, f"{ADDRESS_CLIENTS_MAX} clients of this address push")
 
     def _expire(self) -> None:
         before = self._clock.monotonic() - SILENT_INTERVALS * self.push_interval_seconds

@@ -54,6 +54,7 @@ class TelemetryFrames:
         self._software = ClientSoftware()
         self._member: KnownClient | None = None
         self._subscription: Subscription | None = None
+        self._instance_id = ""  # of the client that pushes on this connection
 
     def connected(self, host: str) -> None:
         """Store the address of the client."""
@@ -136,9 +137,15 @@ class TelemetryFrames:
             return
         if self._subscription is None or push["subscription_id"] != self._subscription.subscription_id:
             raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client's push is for another subscription")
-        self._clients.admit(instance_id)
+        if self._instance_id not in ("", instance_id):
+            raise PushError(PushOutcome.THROTTLED, "another client pushes on this connection")
+        self._clients.admit(instance_id, self._host)
+        self._instance_id = instance_id
         content = unpacked(push["metrics"], push["compression_type"])
         pushed = read_metrics(content, CLIENT_VALUES, IDENTITY)
+        passed = (
+            labelled_metrics(content, self._identity(instance_id, client_id(frame))) if self._clients.passes else b""
+        )
         group = pushed.attributes.get(IDENTITY[0], "")
         measured = {name: number for name, number in pushed.values.items() if number >= 0}  # -1: nothing was measured
         self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
@@ -147,14 +154,14 @@ class TelemetryFrames:
                 member,
                 {callback: measured[name] / 1000 for callback, name in CALLBACK_MAXIMA.items() if name in measured},
             )
-        if self._clients.passes:
-            self._clients.passes(labelled_metrics(content, self._identity(instance_id, client_id(frame))))
+        if self._clients.passes and passed:
+            self._clients.passes(passed, self._host)
 
     def _identity(self, instance_id: str, name: str) -> dict[str, str]:
-        """Return the resource attributes that a receiver may add according to KIP-714."""
+        """Return the resource attributes that a receiver may add according to KIP-714, with a limited length."""
         return {
             "client_instance_id": instance_id,
-            "client_id": name,
+            "client_id": short_name(name),
             "client_software_name": self._software.name,
             "client_software_version": self._software.version,
             "client_source_address": self._host,

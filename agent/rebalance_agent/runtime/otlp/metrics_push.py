@@ -15,6 +15,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.dialects import Dialect, Page
 from rebalance_agent.metrics.export.parsed_text import parsed_families
+from rebalance_agent.runtime.otlp.collector_session import CollectorSession
 from rebalance_agent.runtime.otlp.exporter_log import ExporterLog
 from rebalance_agent.runtime.otlp.otlp_points import POINTS_MAX, otlp_metrics
 from rebalance_agent.runtime.otlp.otlp_resource import SCOPE, process_resource
@@ -50,7 +51,7 @@ class MetricsPush:
         """``exporter``: by default the SDK's exporter, which the environment configures."""
         self._pages, self._counts, self._clock = tuple(pages), counts, clock
         self._interval_seconds = interval_seconds
-        self._exporter = exporter or OTLPMetricExporter()
+        self._exporter = exporter or OTLPMetricExporter(session=CollectorSession())
         self._resource = process_resource()
         self._start_ns = clock.now_ms() * _NS
         self._reasons = ExporterLog(OTLPMetricExporter.__module__)

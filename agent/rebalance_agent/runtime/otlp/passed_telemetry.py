@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from typing import Protocol
 
 import requests
 import structlog
 
+from rebalance_agent.runtime.otlp.collector_session import CollectorSession
 from rebalance_agent.runtime.otlp.otlp_environment import OtlpTarget
+from rebalance_agent.runtime.otlp.waiting_pushes import WaitingPushes
 
 __all__ = ["WAITING_BYTES_MAX", "PassedTelemetry"]
 
@@ -17,7 +18,8 @@ WAITING_BYTES_MAX = 8 * 1024 * 1024
 """Maximum number of waiting bytes: half an hour of pushes from 50 clients, at 3 KiB for each push."""
 
 ATTEMPT_S = 10.0
-"""Timeout of one request, in seconds. A request is not repeated: the client's next push has the same metrics."""
+"""Longest time for each of connecting, sending one request, and its answer, in seconds. A request is not repeated: the
+client's next push has the same metrics."""
 
 STOP_S = 2.0
 """Longest wait for the remaining requests at stop, in seconds."""
@@ -28,16 +30,15 @@ class _Count(Protocol):
 
 
 class PassedTelemetry:
-    """Queues pushes and posts them one by one in a thread. If too many wait, the oldest are dropped."""
+    """Queues pushes and posts them one by one in a thread; see `WaitingPushes` for those that are dropped."""
 
     def __init__(self, target: OtlpTarget, count: _Count) -> None:
         """``count`` receives the outcome of each push: delivered, failed or dropped."""
         self._target, self._count = target, count
         self._changed = threading.Condition()
-        self._waiting: deque[bytes] = deque()
-        self._bytes = 0
+        self._waiting = WaitingPushes(WAITING_BYTES_MAX)
         self._closing = self._failing = False
-        self._session = requests.Session()
+        self._session = CollectorSession()
         self._session.headers.update({"Content-Type": "application/x-protobuf", **target.headers})
         self._session.verify, self._session.cert = target.verify, target.certificate
         self._thread = threading.Thread(target=self._run, name="otlp-passed", daemon=True)
@@ -47,15 +48,10 @@ class PassedTelemetry:
         """Start posting."""
         self._thread.start()
 
-    def put(self, request: bytes) -> None:
-        """Queue an OTLP request and return at once. Any thread may call this."""
-        dropped = 0
+    def put(self, request: bytes, source: str) -> None:
+        """Queue an OTLP request of the client address ``source`` and return at once. Any thread may call this."""
         with self._changed:
-            self._waiting.append(request)
-            self._bytes += len(request)
-            while self._bytes > WAITING_BYTES_MAX:
-                self._bytes -= len(self._waiting.popleft())
-                dropped += 1
+            dropped = self._waiting.put(request, source)
             self._changed.notify()
         if dropped:
             self._count("dropped", dropped)
@@ -67,8 +63,7 @@ class PassedTelemetry:
             self._changed.notify()
         self._thread.join(STOP_S)
         with self._changed:
-            left = len(self._waiting)
-            self._waiting.clear()
+            left = self._waiting.clear()
         if left:
             self._count("dropped", left)
 
@@ -86,16 +81,14 @@ class PassedTelemetry:
     def _next(self) -> bytes | None:
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._closing)
-            if not self._waiting:
-                return None
-            request = self._waiting.popleft()
-            self._bytes -= len(request)
-            return request
+            return self._waiting.next()
 
     def _post(self, request: bytes) -> str:
         """Post one request; return why the collector did not accept the request, or an empty string."""
         try:
-            answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
+            answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S)
+        except requests.TooManyRedirects as error:
+            return str(error)
         except requests.RequestException as error:
             return type(error).__name__
-        return "" if answer.ok and not answer.is_redirect else f"the collector responded with {answer.status_code}"
+        return "" if answer.ok else f"the collector responded with {answer.status_code}"

@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.runtime.otlp.collector_session import CollectorSession
 from rebalance_agent.runtime.otlp.exporter_log import ExporterLog
 from rebalance_agent.runtime.otlp.otlp_resource import process_resource
 from rebalance_agent.runtime.otlp.otlp_spans import otlp_span
@@ -51,7 +52,7 @@ class TraceSink:
         backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MAX_S),
     ) -> None:
         """``make``: creates the SDK's exporter, which the environment configures and which posts with the session."""
-        session = requests.Session()
+        session = CollectorSession()
         session.hooks["response"] = [self._answered]
         self._exporter, self._backoff = make(session), backoff
         self._resource = process_resource()

@@ -1,14 +1,16 @@
-"""The shared memory budget of frames: waiters are served first come, first served, and for a bounded time."""
+"""The shared memory budget of frames: addresses share it, and waiters wait for a bounded time."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import struct
 
 import pytest
 
 from rebalance_agent.gateway import gateway_server
+from rebalance_agent.gateway.connection_relay import READ_REQUEST_BYTES_MAX
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.sharing import frame_memory as module
 from rebalance_agent.gateway.transport.sharing.frame_memory import SMALL_BYTES, FrameMemoryBudget
@@ -19,10 +21,13 @@ LIST_OFFSETS, METADATA, HEARTBEAT = 2, 3, 12
 
 
 class Holder:
-    """A task that holds memory until its end."""
+    """A task that holds memory until its end; by default, each has its own address."""
+
+    _numbers = itertools.count()
 
     def __init__(self, room, size, **how):
         self.has, self._let_go = False, asyncio.Event()
+        how = {"host": f"10.0.0.{next(self._numbers)}"} | how
         self.task = asyncio.create_task(self._hold(room, size, how))
 
     async def _hold(self, room, size, how):
@@ -108,6 +113,55 @@ async def test_a_waiter_cancelled_while_it_is_granted_memory_returns_it():
     assert room._taken == 0
 
 
+@run
+async def test_an_address_gets_half_of_the_memory_and_others_need_not_wait_for_it():
+    room = FrameMemoryBudget(4 * LARGE)
+    flood = [Holder(room, LARGE, host="10.9.9.9") for _ in range(10)]
+    await settled()
+    assert [each.has for each in flood] == [True, True, *[False] * 8]
+    others = [Holder(room, LARGE) for _ in range(3)]
+    await settled()
+    assert [each.has for each in others] == [True, True, False]
+    await flood[0].end()
+    await settled()
+    assert (others[2].has, flood[2].has) == (True, False), "the address that uses the fewest bytes is first"
+    for each in (*others, *flood[1:]):
+        await each.end()
+    assert (room._taken, room._taken_by, room._waiting) == (0, {}, {})
+
+
+@run
+async def test_an_address_that_waits_for_its_own_memory_ends_no_frame_of_another(monkeypatch):
+    monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
+    room = FrameMemoryBudget(4 * LARGE)
+    slow = Holder(room, LARGE)
+    first, second, waiting = (Holder(room, LARGE, host="10.9.9.9") for _ in range(3))
+    await settled()
+    assert (slow.has, first.has, second.has, waiting.has) == (True, True, True, False)
+    for each in (first, second):
+        with pytest.raises(RefusedError, match="other frames waited"):
+            await each.task
+    await settled()
+    assert (slow.has, waiting.has) == (True, True)
+    for each in (slow, waiting):
+        await each.end()
+
+
+@run
+async def test_a_frame_larger_than_the_budget_gets_its_turn_beside_a_flood(monkeypatch):
+    monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
+    room = FrameMemoryBudget(4 * LARGE)
+    flood = [Holder(room, LARGE, host="10.9.9.9") for _ in range(10)]
+    await settled()
+    large = Holder(room, 10 * LARGE)
+    await asyncio.gather(*(each.task for each in flood[:2]), return_exceptions=True)
+    await settled()
+    assert (large.has, any(each.has for each in flood[2:])) == (True, False)
+    await large.end()
+    for each in flood[2:]:
+        await each.end()
+
+
 class Reading(NoGroups):
     """Reads every heartbeat."""
 
@@ -159,7 +213,7 @@ async def test_a_holder_keeps_its_memory_until_others_wait_for_it(monkeypatch):
     await asyncio.sleep(0.3)
     for each in (waiting, last):
         await each.end()
-    assert (room._taken, room._holds) == (0, set())
+    assert (room._taken, room._holds) == (0, {})
 
 
 def clusters(size):
@@ -212,6 +266,26 @@ async def test_frames_before_one_that_waits_for_memory_are_forwarded():
         await holder.end()
         assert len(await client.receive()) > LARGE
         await client.close()
+    await broker.stop()
+
+
+@run
+async def test_an_address_that_claims_large_frames_delays_no_response_of_another():
+    """Each hostile connection sends the length of the largest frame and 10 bytes of it."""
+    size = 100_000
+    broker = await RawBroker(clusters(size)).start()
+    async with through(broker.port, groups=Reading) as gateway:
+        hostile = [await Client.connect(gateway.port, local_addr=("127.0.0.2", 0)) for _ in range(20)]
+        for each in hostile:
+            each.writer.write(struct.pack(">ihhih", READ_REQUEST_BYTES_MAX, HEARTBEAT, 4, 1, -1))
+        await eventually(lambda: sum(map(len, gateway._memory._waiting.values())) == 18)
+        client = await Client.connect(gateway.port)
+        async with asyncio.timeout(10):
+            await client.send(request(METADATA, 4, 1))
+            assert len(await client.receive()) > size
+        for each in (client, *hostile):
+            each.writer.close()
+        await eventually(lambda: not gateway._memory._taken)
     await broker.stop()
 
 

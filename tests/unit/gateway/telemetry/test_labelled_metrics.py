@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
-from rebalance_agent.gateway.telemetry.labelled_metrics import labelled_metrics
-from rebalance_agent.gateway.telemetry.push_error import PushError
+from rebalance_agent.gateway.telemetry.labelled_metrics import LABELLED_BYTES_MAX, labelled_metrics
+from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 from support.otlp.collector import attributes_of
 from support.telemetry.otlp import gauge, metrics_data
 
+EMPTY_RESOURCE = b"\x0a\x00"
 PUSHED = metrics_data(gauge("a", 1.5), gauge("b", 2), group_id="orders")
 
 
@@ -29,6 +30,16 @@ def test_the_metrics_stay_as_they_were(attributes):
     assert attributes_of(after.resource_metrics[0].resource) == {"group_id": "orders"} | attributes
     after.resource_metrics[0].resource.CopyFrom(before.resource_metrics[0].resource)
     assert after == before
+
+
+def test_the_bytes_of_added_attributes_are_bounded():
+    label = {"client_id": "c" * 281}
+    added = len(labelled_metrics(EMPTY_RESOURCE, label))
+    most = LABELLED_BYTES_MAX // added
+    assert len(labelled_metrics(EMPTY_RESOURCE * most, label)) == most * added
+    with pytest.raises(PushError) as refusal:
+        labelled_metrics(EMPTY_RESOURCE * (most + 1), label)
+    assert refusal.value.outcome is PushOutcome.TOO_LARGE
 
 
 def test_damaged_bytes_are_refused():

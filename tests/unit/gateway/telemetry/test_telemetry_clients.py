@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.telemetry import telemetry_clients
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
-from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
+from rebalance_agent.gateway.telemetry.telemetry_clients import ADDRESS_CLIENTS_MAX, TelemetryClients
 from support.observer.scrapes import families
 
 INTERVAL_S = 10
@@ -21,7 +21,7 @@ class Telemetry:
         self.clients = TelemetryClients(self.clock, INTERVAL_S, self.ends.append)
 
     def push(self, instance="i", group="g", client_id="c", host="h", **values):
-        self.clients.admit(instance)
+        self.clients.admit(instance, host)
         named = {f"{PREFIX}{name.replace('_', '.')}": value for name, value in values.items()}
         self.clients.pushed(instance, (group, client_id, host), named)
 
@@ -111,3 +111,14 @@ def test_the_number_of_pushing_clients_is_bounded(telemetry, monkeypatch):
     assert refusal.value.outcome is PushOutcome.THROTTLED
     telemetry.clients.terminated("one")
     telemetry.push("three")
+
+
+def test_one_address_takes_at_most_half_of_the_places(telemetry):
+    for number in range(ADDRESS_CLIENTS_MAX):
+        telemetry.push(f"invented-{number}")
+    with pytest.raises(PushError, match="of this address") as refusal:
+        telemetry.push("one more")
+    assert refusal.value.outcome is PushOutcome.THROTTLED
+    telemetry.push("honest", host="another")
+    telemetry.clients.terminated("invented-0")
+    telemetry.push("one more")

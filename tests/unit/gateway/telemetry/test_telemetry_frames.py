@@ -9,13 +9,17 @@ from contextlib import asynccontextmanager
 import pytest
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.pushing_member import PushingMember
 from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA
+from rebalance_agent.gateway.telemetry.labelled_metrics import LABELLED_BYTES_MAX
 from rebalance_agent.gateway.telemetry.push_error import PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import PUSH_BYTES_MAX
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
+from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
-from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
+from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID, uuid_text
 from rebalance_agent.model.events import Callback
 from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 from support.observer.scrapes import families
@@ -251,6 +255,46 @@ async def test_long_names_are_shortened():
         await pushed(client, data, client_id="c" * 30_000)
         (family,) = families(client.gateway.telemetry.text()).values()
         assert max(map(len, family.samples[0].labels.values())) < 300
+
+
+@pytest.mark.parametrize(("resources", "outcome"), [(500, PushOutcome.ACCEPTED), (5_000, PushOutcome.TOO_LARGE)])
+def test_a_push_with_a_long_client_id_and_many_resources_is_passed_within_a_bound(resources, outcome):
+    """Frames of 34 and 43 kB; without the bounds, the client id in each resource makes 49 MB and 491 MB of them."""
+    passed, counted = [], []
+    clients = TelemetryClients(FakeClock(), INTERVAL_S, passes=lambda push, host: passed.append((len(push), host)))
+    frames = TelemetryFrames(clients, counted.append)
+    frames.connected("10.0.0.1")
+    frames.greeted(ClientSoftware(*JAVA))
+    frames.offered(())
+    asked = get_request()
+    instance = subscription(frames.answer(read_head(asked), asked))
+    ids = instance.client_instance_id, instance.subscription_id
+    push = push_request(*ids, b"\x0a\x00" * resources, client_id="c" * 32_767).replace(b"c" * 32_767, b"\xff" * 32_767)
+    frames.answer(read_head(push), push)
+    assert counted == [outcome]
+    assert [host for size, host in passed if size < LABELLED_BYTES_MAX] == ["10.0.0.1"][
+        : outcome is PushOutcome.ACCEPTED
+    ]
+    assert len(passed) <= 1
+
+
+@run
+async def test_a_connection_has_one_client():
+    """Clients choose their instance ids, so one connection could otherwise take the places of all clients."""
+    async with talking() as client:
+        assert await pushed(client) == NO_ERROR
+        other = uuid_text(bytes(range(16)))
+        assert await pushed(client, instance_id=other) == PushOutcome.THROTTLED.error_code
+        client.clock.advance(INTERVAL_S * 1000)
+        assert await pushed(client) == NO_ERROR
+        assert await pushed(client, instance_id=other) == PushOutcome.THROTTLED.error_code
+        again = await Client.connect(client.gateway.port)
+        hello = greeting()
+        await asked(again, hello)
+        again.asked = client.asked
+        client.clock.advance(INTERVAL_S * 1000)
+        assert await pushed(again) == NO_ERROR, "a client may reconnect with its id"
+        await again.close()
 
 
 @run

@@ -131,9 +131,10 @@ def test_many_points_are_sent_in_several_requests(collector, counts, monkeypatch
     assert received == whole
 
 
-def test_a_failed_export_is_counted_and_the_next_one_is_complete(collector, counts):
+@pytest.mark.parametrize("status", [307, 400])
+def test_a_failed_export_is_counted_and_the_next_one_is_complete(collector, counts, status):
     push = configured_push([counts.text], counts, CLOCK)
-    collector.statuses = [400]
+    collector.statuses = [status]
     assert not push.export()
     assert push.export()
     assert exports(counts) == {"accepted": 1, "failed": 1}

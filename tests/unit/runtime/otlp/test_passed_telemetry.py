@@ -48,7 +48,7 @@ def passing(url, **headers):
 
 def test_a_push_reaches_the_collector_with_the_headers_of_the_environment():
     with Collector() as collector, passing(collector.url, Authorization="Bearer x") as (passed, counts):
-        passed.put(PUSHED)
+        passed.put(PUSHED, "a")
         counts.wait_for(delivered=1)
         assert collector.metrics().keys() == {"a"}
         assert collector.headers[0]["Authorization"] == "Bearer x"
@@ -58,11 +58,18 @@ def test_a_push_reaches_the_collector_with_the_headers_of_the_environment():
 def test_failures_are_counted_and_logged_once_and_the_next_push_is_tried():
     with capture_logs() as logs, Collector(503, 503, 200) as collector, passing(collector.url) as (passed, counts):
         for _ in range(3):
-            passed.put(PUSHED)
+            passed.put(PUSHED, "a")
         counts.wait_for(failed=2, delivered=1)
     names = [entry["event"] for entry in logs]
     assert names == ["telemetry_not_passed", "telemetry_passed_again"]
     assert logs[0]["reason"] == "the collector responded with 503"
+
+
+def test_a_redirect_does_not_count_as_delivered():
+    with capture_logs() as logs, Collector(307) as collector, passing(collector.url) as (passed, counts):
+        passed.put(PUSHED, "a")
+        counts.wait_for(failed=1)
+    assert logs[0]["reason"] == "the collector responded with 307"
 
 
 def test_the_oldest_of_too_many_are_dropped(monkeypatch):
@@ -70,14 +77,14 @@ def test_the_oldest_of_too_many_are_dropped(monkeypatch):
     counts = Counts()
     passed = PassedTelemetry(OtlpTarget("http://127.0.0.1:1/", {}, True, None), counts)  # its thread does not run
     for _ in range(5):
-        passed.put(PUSHED)
+        passed.put(PUSHED, "a")
     counts.wait_for(dropped=2)
 
 
 def test_what_waits_is_delivered_at_the_end():
     with Collector() as collector:
         with passing(collector.url) as (passed, counts):
-            passed.put(PUSHED)
+            passed.put(PUSHED, "a")
         counts.wait_for(delivered=1)
 
 

@@ -112,6 +112,14 @@ def test_spans_refused_by_the_collector_are_not_repeated(endpoint):
     assert len(collector.requests) == 1
 
 
+def test_a_redirect_does_not_count_as_delivered(endpoint):
+    with Collector(307) as collector:
+        endpoint(collector)
+        with pytest.raises(DeliveryError, match="responded with 307"):
+            deliver(sink(), EVENTS)
+    assert collector.requests == []
+
+
 def test_a_cancelled_sink_ends(endpoint):
     with Collector() as gone:
         endpoint(gone)
