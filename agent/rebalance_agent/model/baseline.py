@@ -21,6 +21,7 @@ __all__ = [
     "BASELINE_SCHEMA_VERSION",
     "EPOCH_HOUR_OF_WEEK",
     "HOURS_OF_WEEK",
+    "NAME_BYTES_MAX",
     "AdviceSavings",
     "BaselineScope",
     "GroupBaseline",
@@ -38,8 +39,15 @@ HOURS_OF_WEEK = 7 * 24
 EPOCH_HOUR_OF_WEEK = 3 * 24
 """Hour of the week of the Unix epoch: 1 January 1970 was a Thursday."""
 
-BASELINE_BYTES_MAX = 256 * 1024
-"""Bytes of one baseline: 168 hours of five numbers take 25 kB; Kafka's longest names, escaped, take the rest."""
+BASELINE_BYTES_MAX = 64 * 1024
+"""Bytes of one baseline: 168 hours of five numbers take at most 31 kB, and the longest name 33 kB.
+
+A name of more than 6,000 bytes may be longer in JSON, if most of its characters are control characters: then its group
+has no baseline. A lower limit bounds the time to parse a record (5 ms), in which no other thread can run.
+"""
+
+NAME_BYTES_MAX = 32_767
+"""Bytes of the longest name in Kafka's protocol, in UTF-8."""
 
 _HOUR_MS = 3_600_000
 _SAVING_MAX = 1e15  # partition-seconds per week: a billion partitions that are stalled all the time
@@ -123,6 +131,8 @@ def baseline_from_json(value: bytes) -> GroupBaseline:
     if data.get("schema_version") != BASELINE_SCHEMA_VERSION or isinstance(data["schema_version"], bool):
         raise InvalidInputError("schema_version", f"must be {BASELINE_SCHEMA_VERSION}")
     baseline = value_from_json(GroupBaseline, data)
+    if len(baseline.group.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
+        raise InvalidInputError("group", f"must have at most {NAME_BYTES_MAX} bytes")
     _check_hours(baseline.hours)
     _check_savings(baseline.savings)
     return baseline

@@ -12,12 +12,9 @@ from typing import overload
 from rebalance_agent.model.partitions import range_spans, to_ranges
 
 __all__ = [
-    "NO_PARTITIONS",
     "PartitionRanges",
     "ReportedPartitions",
     "as_ranges",
-    "minus",
-    "plus",
     "ranges_text",
     "within",
 ]
@@ -100,8 +97,6 @@ class PartitionRanges(Sequence[int]):
 ReportedPartitions = Mapping[str, Sequence[int]]
 """Topic -> ascending partition numbers that a member claims; decoded ones stay `PartitionRanges`."""
 
-NO_PARTITIONS = PartitionRanges("")
-
 
 def ranges_text(numbers: Sequence[int]) -> str:
     """Return ascending numbers as the text of their ranges."""
@@ -111,17 +106,6 @@ def ranges_text(numbers: Sequence[int]) -> str:
 def as_ranges(partitions: ReportedPartitions) -> dict[str, PartitionRanges]:
     """Return the partitions as ranges by topic; topics without partitions are left out."""
     return {topic: PartitionRanges.of(numbers) for topic, numbers in partitions.items() if numbers}
-
-
-def plus(owned: Mapping[str, PartitionRanges], more: Mapping[str, PartitionRanges]) -> dict[str, PartitionRanges]:
-    """Return the union, with topics in the order of ``owned``; the cost grows with the number of ranges."""
-    return {**owned, **{topic: _union(owned.get(topic, NO_PARTITIONS), ranges) for topic, ranges in more.items()}}
-
-
-def minus(owned: Mapping[str, PartitionRanges], less: Mapping[str, PartitionRanges]) -> dict[str, PartitionRanges]:
-    """Return the partitions of ``owned`` that are not in ``less``; the cost grows with the ranges of common topics."""
-    left = {topic: _difference(ranges, less[topic]) if topic in less else ranges for topic, ranges in owned.items()}
-    return {topic: ranges for topic, ranges in left.items() if ranges}
 
 
 def within(partitions: ReportedPartitions, size_of: Callable[[str], int]) -> set[tuple[str, int]]:
@@ -138,35 +122,3 @@ def _below(numbers: Sequence[int], size: int) -> Iterator[int]:
         return
     for first, last in numbers.spans:
         yield from range(first, min(last + 1, size))
-
-
-def _union(one: PartitionRanges, other: PartitionRanges) -> PartitionRanges:
-    if not one or not other:
-        return one or other
-    merged: list[tuple[int, int]] = []
-    for first, last in sorted([*one.spans, *other.spans]):
-        if merged and first <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], last)
-        else:
-            merged.append((first, last))
-    return PartitionRanges.of_spans(merged)
-
-
-def _difference(one: PartitionRanges, other: PartitionRanges) -> PartitionRanges:
-    return PartitionRanges.of_spans(_left(one.spans, list(other.spans))) if one and other else one
-
-
-def _left(spans: Iterable[tuple[int, int]], holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of ascending ``spans`` that ascending ``holes`` leave."""
-    at = 0
-    for first, last in spans:
-        start = first
-        while at < len(holes) and holes[at][0] <= last:
-            if start < holes[at][0]:
-                yield start, holes[at][0] - 1
-            start = max(start, holes[at][1] + 1)
-            if holes[at][1] > last:
-                break
-            at += 1
-        if start <= last:
-            yield start, last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import threading
 from array import array
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from rebalance_agent.model.baseline import (
 )
 
 __all__ = [
+    "BASELINES_BYTES_MAX",
     "BASELINES_EVERY_S",
     "BASELINES_MAX",
     "BASELINES_PART",
@@ -37,6 +39,12 @@ BASELINES_PART = "baselines"
 BASELINES_MAX = 20_000
 """Maximum groups whose baselines (4 kB each) are kept: more groups than one observer is designed for."""
 
+BASELINES_BYTES_MAX = 96 * 2**20
+"""Maximum memory of all baselines in bytes: those of `BASELINES_MAX` groups with names of 500 bytes."""
+
+PACKED_BYTES = 500
+"""Bytes that a group takes in addition to its name and hours: the savings, the objects and the table entry."""
+
 BASELINE_AGE_MAX_MS = 35 * 86_400_000
 """Age (ms) above which a baseline is ignored: five weeks."""
 
@@ -48,6 +56,9 @@ BASELINES_EVERY_S = 10.0
 
 READ_MAX = 500
 """Records per read."""
+
+CALL_S = 5.0
+"""Seconds after which a call starts no further read. A writer could otherwise keep the call's thread for ever."""
 
 WAIT_S = 0.5
 """Seconds without a record after which all records count as read."""
@@ -70,9 +81,10 @@ class Baseline(NamedTuple):
 class _Packed(NamedTuple):
     """A group's hours with three numbers each (NaN for None), because objects would take six times the memory.
 
-    ``seconds`` is empty for a group without baselines.
+    ``seconds`` is empty for a group without baselines. ``size_bytes``: the memory of all this and of the group's name.
     """
 
+    size_bytes: int
     computed_ms: int
     seconds: array[float]
     savings: AdviceSavings | None
@@ -81,7 +93,8 @@ class _Packed(NamedTuple):
 class Baselines:
     """The newest baseline and savings of each group. Safe to use from several threads.
 
-    ``version`` increases with every change, so that a renderer can detect that its text is outdated.
+    ``version`` increases with every change, so that a renderer can detect that its text is outdated. ``size_bytes``:
+    the memory of all baselines.
     """
 
     def __init__(self) -> None:
@@ -89,32 +102,39 @@ class Baselines:
         self.version = 0
         self._lock = threading.Lock()
         self._groups: dict[str, _Packed] = {}
+        self.size_bytes = 0
 
     def put(self, baseline: GroupBaseline) -> bool:
-        """Replace the group's baseline; return False if `BASELINES_MAX` other baselines are already kept."""
+        """Replace the group's baseline; return False, and keep none of the group, if there is no room.
+
+        There is room for `BASELINES_MAX` groups and `BASELINES_BYTES_MAX`.
+        """
         seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS if baseline.hours else 0)
         for hour in baseline.hours:
             percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
             for index, value in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
                 seconds[index] = math.nan if value is None else value
+        size_bytes = PACKED_BYTES + sys.getsizeof(baseline.group) + sys.getsizeof(seconds)
         with self._lock:
-            if baseline.group not in self._groups and len(self._groups) >= BASELINES_MAX:
+            self._drop(baseline.group)
+            if len(self._groups) >= BASELINES_MAX or self.size_bytes + size_bytes > BASELINES_BYTES_MAX:
                 return False
-            self._groups[baseline.group] = _Packed(baseline.computed_ms, seconds, baseline.savings)
+            self._groups[baseline.group] = _Packed(size_bytes, baseline.computed_ms, seconds, baseline.savings)
+            self.size_bytes += size_bytes
             self.version += 1
         return True
 
     def drop(self, group: str) -> None:
         """Remove the group's baseline."""
         with self._lock:
-            if self._groups.pop(group, None) is not None:
-                self.version += 1
+            self._drop(group)
 
     def clear(self) -> None:
         """Remove all baselines."""
         with self._lock:
             if self._groups:
                 self._groups.clear()
+                self.size_bytes = 0
                 self.version += 1
 
     def at(self, group: str, now_ms: int) -> Baseline | None:
@@ -130,6 +150,12 @@ class Baselines:
         """Return what recommended changes save in ``group``; None if none is recommended, or if that is too old."""
         packed = self._current(group, now_ms)
         return packed.savings if packed else None
+
+    def _drop(self, group: str) -> None:
+        packed = self._groups.pop(group, None)
+        if packed is not None:
+            self.size_bytes -= packed.size_bytes
+            self.version += 1
 
     def _current(self, group: str, now_ms: int) -> _Packed | None:
         with self._lock:
@@ -155,7 +181,7 @@ class BaselinesReader:
         self._look_at = self._not_before = float("-inf")
 
     def __call__(self) -> None:
-        """Read new records. Never raises; after failures it reads less often."""
+        """Read new records, for about `CALL_S` at most. Never raises; after failures it reads less often."""
         now = self._context.clock.monotonic()
         if now < self._not_before:
             return
@@ -193,6 +219,8 @@ class BaselinesReader:
         while self._reader and (records := self._reader.read(READ_MAX, WAIT_S)):
             for record in records:
                 self.take(record)
+            if self._context.clock.monotonic() - now >= CALL_S:
+                return
 
     def take(self, record: TopicRecord) -> None:
         """Process one record of the topic."""
@@ -208,7 +236,8 @@ class BaselinesReader:
             return
         if baseline.cluster_id == self._cluster_id and not self._baselines.put(baseline) and not self._full:
             self._full = True
-            _log.warning("there are baselines of more than %d groups: the others are not shown", BASELINES_MAX)
+            limits = BASELINES_MAX, BASELINES_BYTES_MAX
+            _log.warning("there are baselines of more than %d groups or %d bytes: the others are not shown", *limits)
 
     def _forget(self, key: bytes) -> None:
         prefix = f"{self._cluster_id}:".encode()

@@ -43,7 +43,7 @@ def published(messages):
     return {
         message["key"]: baseline_from_json(message["value"].encode())
         for message in messages.collect()
-        if len(message["value"]) < BASELINE_BYTES_MAX / 4
+        if len(message["value"]) < BASELINE_BYTES_MAX / 2
     }
 
 

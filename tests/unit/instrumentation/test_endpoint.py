@@ -77,6 +77,8 @@ def test_statuses_mean_accepted_refused_or_retry(status, outcome):
     "garbage",
     [b"", b"\x00\xff\x00", b"HTTP/1.1 banana\r\n\r\n", b"HTTP/1.1 2", b"SSH-2.0-OpenSSH_9.6\r\n",
      b"HTTP/\x1b[2J 503 x\r\n",
+     b"HTTP/1.1 200 x", b"HTTP/1.1 200 x\r\n", b"HTTP/1.1 200 x\r\naaa", b"HTTP/1.1 200 x\r\nA: b\r\n",
+     b"HTTP/1.1 400 x\r\nA: b",
      b"HTTP/1.1 500 x\r\nContent-Length: 99\r\n\r\nshort", b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n"],
 )  # fmt: skip
 def test_an_invalid_response_is_a_failure_and_no_exception(garbage):
@@ -113,3 +115,45 @@ def test_an_endless_response_is_cut_off(monkeypatch, said):
         assert Endpoint.of(url, environ={}).post(BATCH).outcome is PostStatus.FAILED
         assert cut.wait(30)
         teller.join()
+
+
+@pytest.mark.parametrize("said", [b"", b"Transfer-Encoding: chunked\r\n\r\n5;"], ids=["a body", "a chunk's extension"])
+def test_a_response_that_arrives_byte_by_byte_is_cut_off(monkeypatch, said):
+    """With this header, `http.client` passes the socket on to the response and forgets it."""
+    monkeypatch.setattr(endpoint, "DEADLINE_SECONDS", 0.3)
+    cut, never = threading.Event(), threading.Event()
+
+    def say(listener):
+        client, _ = listener.accept()
+        with client:
+            try:
+                client.recv(100_000)
+                client.sendall(b"HTTP/1.1 400 x\r\nConnection: close\r\n" + (said or b"\r\n"))
+                for _ in range(200):
+                    never.wait(0.02)
+                    client.sendall(b"x")
+            except OSError:
+                cut.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        teller = threading.Thread(target=say, args=[listener], daemon=True)
+        teller.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert Endpoint.of(url, environ={}).post(BATCH).outcome is not PostStatus.TAKEN
+        teller.join()
+    assert cut.is_set()
+
+
+def test_a_connection_that_is_made_after_the_deadline_is_not_used(monkeypatch):
+    monkeypatch.setattr(endpoint, "DEADLINE_SECONDS", 0.0)
+    connect = socket.create_connection
+
+    def late(*arguments):
+        threading.Event().wait(0.2)
+        return connect(*arguments)
+
+    monkeypatch.setattr(socket, "create_connection", late)
+    with Sidecar() as sidecar:
+        answer = Endpoint.of(sidecar.url).post(BATCH)
+    assert (answer.outcome, answer.reason) == (PostStatus.FAILED, "TimeoutError: the connection took too long")
+    assert sidecar.bodies == []

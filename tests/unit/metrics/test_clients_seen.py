@@ -1,10 +1,10 @@
-"""Consumers that report to a sidecar: a partition has one owner, and others cost nothing."""
+"""Consumers that report to a sidecar: a partition has one owner, and silent consumers are removed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.metrics.export.clients_seen import ClientsSeen
+from rebalance_agent.metrics.export.clients_seen import SILENT_EVERY_S, ClientsSeen
 from rebalance_agent.model.events import Callback
 from support.tracker.tracking import said
 
@@ -20,16 +20,24 @@ def assigned(clients, name, **partitions):
 def test_a_partition_moves_to_the_consumer_that_reports_it():
     clients = ClientsSeen()
     a, b = assigned(clients, "a", t=(0, 1), u=(0,)), assigned(clients, "b", t=(1, 2))
-    assert [{topic: tuple(numbers) for topic, numbers in each.owned.items()} for each in (a, b)] == [
-        {"t": (0,), "u": (0,)},
-        {"t": (1, 2)},
-    ]
+    assert [status.owned for status in clients.statuses()] == [{"t": (0,), "u": (0,)}, {"t": (1, 2)}]
+    assert [clients.partitions(each) for each in (a, b)] == [2, 2]
 
 
-def test_consumers_of_other_topics_are_unchanged():
-    """Thousands may report to one sidecar."""
+def test_a_consumer_that_is_removed_owns_nothing_when_it_returns():
     clients = ClientsSeen()
-    other = assigned(clients, "a", u=(0,))
-    owned = other.owned
-    assigned(clients, "b", t=(0,))
-    assert other.owned is owned
+    clients.forget(assigned(clients, "a", t=(0, 1)))
+    assert list(clients) == []
+    assert clients.partitions(assigned(clients, "a", u=(0,))) == 1
+
+
+def test_silent_consumers_are_searched_at_most_once_a_second(monkeypatch):
+    """The search reads all consumers, and every post would wait for it."""
+    clients, searches = ClientsSeen(), []
+    assigned(clients, "a", t=(0,))
+    monkeypatch.setattr(ClientsSeen, "__iter__", lambda self: searches.append(1) or iter(self._clients.values()))
+    for tenth in range(10):
+        clients.forget_silent(tenth / 10 * SILENT_EVERY_S, 60.0, 60.0)
+    assert len(searches) == 1
+    clients.forget_silent(61.0, 60.0, 60.0)
+    assert list(clients) == []

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.metrics.export import clients_seen
+from rebalance_agent.metrics.export import clients_seen, owned_partitions
 from rebalance_agent.metrics.export.member_metrics import MemberLimits, MemberMetrics
 from rebalance_agent.metrics.group_metric import FOLDED
 from rebalance_agent.model.assignment_quality import AssignmentQuality
@@ -324,7 +324,7 @@ def test_memory_of_clients_is_bounded(monkeypatch):
 
 
 def test_memory_of_partitions_is_bounded(monkeypatch):
-    monkeypatch.setattr(clients_seen, "OWNED_BYTES_MAX", clients_seen.TOPIC_BYTES + 50)
+    monkeypatch.setattr(clients_seen, "OWNED_BYTES_MAX", owned_partitions.TOPIC_BYTES + 200)
     sidecar = Sidecar()
     sidecar.take(*(member_event(process=f"p{n}", partitions={f"t{n}": tuple(range(60))}) for n in range(3)))
     assert sidecar.value("partitions", "orders", "consumer-1") == 60

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.baseline import (
     BASELINE_BYTES_MAX,
+    HOURS_OF_WEEK,
+    NAME_BYTES_MAX,
     AdviceSavings,
     BaselineScope,
     GroupBaseline,
@@ -88,3 +90,17 @@ def test_wrong_fields_of_a_baseline_are_named(changes, field):
 def test_other_objects_are_refused(value):
     with pytest.raises(InvalidInputError):
         baseline_from_json(value)
+
+
+def test_a_full_week_of_the_group_with_the_longest_name_is_read():
+    seconds = {f"stall_p{percent}_seconds": 12345.123456789 + percent / 10**12 for percent in (50, 95, 99)}
+    hours = [{**HOUR, "hour_of_week": hour, "samples": 10**8, **seconds} for hour in range(HOURS_OF_WEEK)]
+    data = {**WHOLE, "cluster_id": "c" * 22, "group": "g" * NAME_BYTES_MAX, "hours": hours}
+    assert len(baseline_from_json(json.dumps(data, separators=(",", ":")).encode()).hours) == HOURS_OF_WEEK
+
+
+@pytest.mark.parametrize("name", ["g" * (NAME_BYTES_MAX + 1), "\N{GRINNING FACE}" * (NAME_BYTES_MAX // 4 + 1)])
+def test_a_name_that_kafka_does_not_allow_is_refused(name):
+    with pytest.raises(InvalidInputError) as caught:
+        baseline_from_json(json.dumps({**WHOLE, "group": name}, ensure_ascii=False).encode())
+    assert caught.value.field == "group"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.events import Callback, MemberEvent
-from rebalance_agent.model.partition_ranges import PartitionRanges, as_ranges, minus, plus, within
+from rebalance_agent.model.partition_ranges import PartitionRanges, as_ranges, within
 from rebalance_agent.model.partitions import count_partitions, pairs, to_ranges
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1)
@@ -32,14 +32,14 @@ def test_ranges_are_a_sequence_of_their_numbers(found):
     assert ranges[1:3] == found[1:3]
 
 
-@given(partitions, partitions)
-def test_sums_and_differences_are_those_of_sets(some, others):
-    one, other = as_ranges(some), as_ranges(others)
-    assert pairs(plus(one, other)) == pairs(some) | pairs(others)
-    assert pairs(minus(one, other)) == pairs(some) - pairs(others)
-    assert count_partitions(minus(one, other)) == len(pairs(some) - pairs(others))
-    for ranges in plus(one, other).values():
-        assert ranges.text == to_ranges(tuple(ranges)), "adjacent ranges are merged"
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8))
+def test_adjacent_spans_are_one_range(steps):
+    spans, found = [], []
+    for gap, length in steps:
+        first = found[-1] + 1 + gap if found else gap
+        spans.append((first, first + length))
+        found += range(first, first + length + 1)
+    assert PartitionRanges.of_spans(spans).text == to_ranges(found)
 
 
 @given(partitions, st.dictionaries(st.sampled_from(["t", "u"]), st.integers(0, 70)))

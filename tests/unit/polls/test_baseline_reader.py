@@ -1,11 +1,13 @@
 import json
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBaseline, HourBaseline
 from rebalance_agent.polls import baseline_reader as module
-from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, Baseline, Baselines, BaselinesReader
+from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, CALL_S, Baseline, Baselines, BaselinesReader
 from support.observer.fakes import FakeRecord, fake_context
 
 MONDAY = 1_704_067_200_000  # 2024-01-01 00:00 UTC
@@ -74,6 +76,41 @@ def test_the_number_of_groups_is_bounded_and_known_ones_are_updated(monkeypatch,
     assert [known.at(group, MONDAY) is not None for group in ("a", "b", "over")] == [True, True, False]
     assert known.at("a", MONDAY).p50 == 9.0
     assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_the_bytes_of_names_and_numbers_are_bounded(monkeypatch, caplog):
+    """Each character of such a name takes four bytes."""
+    monkeypatch.setattr(module, "BASELINES_BYTES_MAX", 50_000)
+    context, known = fake_context(), Baselines()
+    reader = BaselinesReader(context, "topic", "c", known)
+    names = ["\N{GRINNING FACE}" * 4_000 + str(number) for number in range(10)]
+    for name in names:
+        reader.take(message(name))
+    assert [known.at(name, MONDAY) is not None for name in names] == [True, True, *[False] * 8]
+    reader.take(message(names[0], p50=9.0))
+    assert known.at(names[0], MONDAY).p50 == 9.0
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    for name in names:
+        reader.take(FakeRecord(f"c:{name}".encode(), None))
+    reader.take(message(names[9]))
+    assert known.at(names[9], MONDAY) is not None, "removed baselines leave room"
+    known.clear()
+    for name in names[:2]:
+        reader.take(message(name))
+    assert None not in [known.at(name, MONDAY) for name in names[:2]]
+
+
+def test_baselines_are_counted_with_at_least_their_memory():
+    for hours in ([(0, 0.5)], []):
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        known = Baselines()
+        for number in range(500):
+            of = GroupBaseline("c", f"group-{number}", MONDAY, (), AdviceSavings(open_predicted=number / 7))
+            known.put(replace(of, hours=baseline("g", *hours).hours) if hours else of)
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert known.size_bytes / 2 < after - before < known.size_bytes
 
 
 def test_baselines_of_other_clusters_are_ignored():
@@ -180,3 +217,22 @@ def test_without_the_right_to_read_the_topic_the_part_is_ready(monkeypatch):
     context = fake_context()
     followed(monkeypatch, [AccessDeniedError("no")], context, Baselines())
     assert context.health.made == [("ready", "baselines")]
+
+
+def test_a_topic_that_is_written_without_end_ends_each_call(monkeypatch):
+    """Otherwise a thread of the schedule would never be free again, and the topic never be checked again."""
+    context, topic = fake_context(), FakeReader([1, 1])
+
+    def read(_most, _timeout):
+        context.clock.advance(400)
+        assert context.clock.monotonic() < 1_000, "the call does not end"
+        return [message()]
+
+    topic.read = read
+    monkeypatch.setattr(module, "TopicReader", topic)
+    reader, started = BaselinesReader(context, "topic", "c", Baselines()), context.clock.monotonic()
+    reader()
+    assert CALL_S <= context.clock.monotonic() - started < CALL_S + 1
+    context.clock.advance(60_000)
+    reader()
+    assert len(topic.begun) == 2

@@ -7,8 +7,6 @@ import http.client
 import os
 import socket
 import ssl
-import struct
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -25,6 +23,8 @@ from rebalance_agent.http.events_post import (
 )
 from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
 from rebalance_agent.instrumentation.delivery.outbox import Batch
+from rebalance_agent.instrumentation.delivery.post_deadline import PostDeadline
+from rebalance_agent.instrumentation.delivery.whole_response import WholeResponse
 
 __all__ = [
     "TOKEN_VARIABLE",
@@ -47,7 +47,7 @@ TIMEOUT_SECONDS = 2.0
 """Socket timeout, for the connection and for each read. A healthy sidecar answers in milliseconds."""
 
 DEADLINE_SECONDS = 5.0
-"""Longest time from the first byte sent to the last byte read, including interim responses such as 100 Continue."""
+"""Longest time from the connection to the last byte read, including TLS and interim responses such as 100 Continue."""
 
 _PORTS = {"http": 80, "https": 443}
 _OK = range(200, 300)
@@ -120,8 +120,8 @@ class Endpoint:
     def post(self, batch: Batch) -> PostResult:
         """Send one batch on a new connection. Raises nothing; failures are returned as a `PostResult`.
 
-        A 2xx response is TAKEN. 429, 5xx, no connection, and no or an invalid response are FAILED. Any other status is
-        REFUSED.
+        A 2xx response is TAKEN. 429, 5xx, no connection, and no, an invalid or a cut response are FAILED. Any other
+        status is REFUSED.
         """
         headers = {
             "Content-Type": EVENTS_TYPE,
@@ -130,36 +130,38 @@ class Endpoint:
             **({ALIVE_HEADER: batch.alive} if batch.alive else {}),
             **({"Authorization": f"Bearer {self.token}"} if self.token else {}),
         }
-        connection = self._connection()
-        deadline = threading.Timer(DEADLINE_SECONDS, _cut, [connection])
-        deadline.daemon = True
         try:
-            deadline.start()
-            connection.request("POST", self.path, batch.body, headers)
-            response = connection.getresponse()
-            if response.status in _OK:
-                return PostResult(PostStatus.TAKEN)
-            reason = f"{response.status} {response.read(REASON_MAX).decode('utf-8', 'replace').strip()!r}"
+            with (
+                PostDeadline(DEADLINE_SECONDS) as deadline,
+                contextlib.closing(self._connection(deadline)) as connection,
+            ):
+                connection.request("POST", self.path, batch.body, headers)
+                response = connection.getresponse()
+                if response.status in _OK:
+                    return PostResult(PostStatus.TAKEN)
+                reason = f"{response.status} {response.read(REASON_MAX).decode('utf-8', 'replace').strip()!r}"
         except Exception as error:  # noqa: BLE001 - a response can be malformed in any way
             return PostResult(PostStatus.FAILED, _line(f"{type(error).__name__}: {error}"[:REASON_MAX]))
-        finally:
-            deadline.cancel()
-            connection.close()
         again = response.status == _TOO_MANY or response.status >= _SERVER_ERROR
         return PostResult(PostStatus.FAILED if again else PostStatus.REFUSED, reason)
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self.context:
-            return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.context)
-        return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
-
-
-def _cut(connection: http.client.HTTPConnection) -> None:
-    """End every wait on the connection's socket; `close` from another thread would not, and is not safe."""
-    with contextlib.suppress(OSError, AttributeError):  # not connected yet (which times out), or closed
-        # Closing then resets the connection; otherwise a peer that is still sending would wait for minutes.
-        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+    def _connection(self, deadline: PostDeadline) -> http.client.HTTPConnection:
+        """Return a new connection, which ends at the deadline, also during its TLS handshake."""
+        connected = socket.create_connection((self.host, self.port), TIMEOUT_SECONDS)
+        try:
+            deadline.guard(connected)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # head and body are two packets
+            connection: http.client.HTTPConnection
+            if self.context:
+                connection = http.client.HTTPSConnection(self.host, self.port, context=self.context)
+                connected = self.context.wrap_socket(connected, server_hostname=self.host)
+            else:
+                connection = http.client.HTTPConnection(self.host, self.port)
+        except BaseException:
+            connected.close()
+            raise
+        connection.sock, connection.response_class = connected, WholeResponse
+        return connection
 
 
 def _line(text: str) -> str:

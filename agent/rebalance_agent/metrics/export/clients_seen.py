@@ -6,10 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rebalance_agent.metrics.export.owned_partitions import ConsumerKey, OwnedPartitions
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
-from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, as_ranges, minus, plus
+from rebalance_agent.model.partition_ranges import ReportedPartitions
 
-__all__ = ["CLIENTS_MAX", "OWNED_BYTES_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient", "owned_bytes"]
+__all__ = [
+    "CLIENTS_MAX",
+    "OWNED_BYTES_MAX",
+    "RANGES_SHOWN",
+    "SILENT_EVERY_S",
+    "ClientsSeen",
+    "ConsumerStatus",
+    "SeenClient",
+]
 
 CLIENTS_MAX = 1_000
 """Maximum number of consumers. A pod has a few; consumers of ended processes stay until they are removed as silent."""
@@ -17,33 +26,47 @@ CLIENTS_MAX = 1_000
 OWNED_BYTES_MAX = 16 * 2**20
 """Maximum bytes of all consumers' partitions, stored as ranges; a pod's consumers need some kilobytes."""
 
-TOPIC_BYTES = 300
-"""Bytes that a topic of a consumer takes in addition to its text: the `PartitionRanges` and the table entry."""
+RANGES_SHOWN = 200
+"""Maximum ranges of a consumer in its `ConsumerStatus`: more than the sidecar's page shows."""
+
+SILENT_EVERY_S = 1.0
+"""Seconds between two searches for silent consumers, which read all consumers."""
 
 
 @dataclass(slots=True)
 class SeenClient:
-    """One consumer: a client id in a group in one process.
+    """The last reports of one consumer.
 
     ``seen``: time of the last report in monotonic seconds. ``generation``: -1 if unknown. ``stalled_ms``: time (epoch
     milliseconds) at which the revoked or lost callback began; None after the next assigned callback has returned.
     ``has_heartbeat``: whether the process sends heartbeats. ``sequences``: event kind -> highest sequence number.
     """
 
-    group: str
-    client_id: str
+    key: ConsumerKey
     seen: float
     generation: int = -1
-    owned: dict[str, PartitionRanges] = field(default_factory=dict)
     stalled_ms: int | None = None
     skew: float | None = None
     missing_standbys: int | None = None
     has_heartbeat: bool = False
     sequences: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def group(self) -> str:
+        """The consumer's group."""
+        return self.key.group
+
+    @property
+    def client_id(self) -> str:
+        """The consumer's client id."""
+        return self.key.client_id
+
 
 class ConsumerStatus(NamedTuple):
-    """The present state of a consumer, with the fields of `SeenClient` and the number of the consumer's partitions."""
+    """The present state of a consumer, with fields of `SeenClient`, and the number of the consumer's partitions.
+
+    ``owned``: the consumer's partitions, at most `RANGES_SHOWN` ranges.
+    """
 
     group: str
     client_id: str
@@ -59,7 +82,9 @@ class ClientsSeen:
 
     def __init__(self) -> None:
         """Start without consumers."""
-        self._clients: dict[tuple[str, str, str], SeenClient] = {}
+        self._clients: dict[ConsumerKey, SeenClient] = {}
+        self._owned = OwnedPartitions()
+        self._search_at = float("-inf")
 
     def __iter__(self) -> Iterator[SeenClient]:
         """Return all consumers, the least recently seen first."""
@@ -67,8 +92,8 @@ class ClientsSeen:
 
     def record(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
         """Record the event, and return its consumer; None for a duplicate (senders repeat unanswered events)."""
-        key = (event.process, event.group, event.client_id)
-        client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
+        key = ConsumerKey(event.process, event.group, event.client_id)
+        client = self._clients.pop(key, None) or SeenClient(key, now)
         self._clients[key] = client
         client.seen = now
         if event.sequence <= client.sequences.get(event.KIND, -1):
@@ -78,13 +103,13 @@ class ClientsSeen:
 
     def renew(self, process: str, now: float) -> list[SeenClient]:
         """Record a heartbeat of ``process``, and return its consumers."""
-        return self._renew([key for key in self._clients if key[0] == process], now)
+        return self._renew([key for key in self._clients if key.process == process], now)
 
     def renew_all(self, now: float) -> list[SeenClient]:
         """Record a heartbeat of every process, and return all consumers."""
         return self._renew(list(self._clients), now)
 
-    def _renew(self, keys: list[tuple[str, str, str]], now: float) -> list[SeenClient]:
+    def _renew(self, keys: list[ConsumerKey], now: float) -> list[SeenClient]:
         for key in keys:
             client = self._clients[key] = self._clients.pop(key)
             client.seen, client.has_heartbeat = now, True
@@ -93,47 +118,53 @@ class ClientsSeen:
     def callback(self, client: SeenClient, event: MemberEvent) -> float | None:
         """Apply a callback to the consumer; return the seconds of the stall that the callback ended, or None."""
         if event.callback is Callback.LEFT:
-            client.owned.clear()
+            self._owned.release(client.key)
             client.stalled_ms = None
             return None
         client.generation = max(client.generation, event.generation)
-        partitions = as_ranges(event.partitions)
         if event.callback is not Callback.ASSIGNED:
-            client.owned = minus(client.owned, partitions)
-            if partitions and client.stalled_ms is None:
+            self._owned.revoke(client.key, event.partitions)
+            if any(event.partitions.values()) and client.stalled_ms is None:
                 client.stalled_ms = event.started_ms
             return None
-        for other in self:
-            # A partition has one owner, and a consumer that was killed never reported that it gave up the partition.
-            if other.group == client.group and not partitions.keys().isdisjoint(other.owned):
-                other.owned = minus(other.owned, partitions)
-        client.owned = plus(client.owned, partitions)
+        self._owned.assign(client.key, event.partitions)
         since, client.stalled_ms = client.stalled_ms, None
         return None if since is None else max(0, event.timestamp_ms - since) / 1000
 
+    def partitions(self, client: SeenClient) -> int:
+        """Return the number of the consumer's partitions."""
+        return self._owned.count(client.key)
+
+    def statuses(self) -> list[ConsumerStatus]:
+        """Return the present state of all consumers, the least recently seen first."""
+        return [
+            ConsumerStatus(
+                client.group,
+                client.client_id,
+                client.generation,
+                self.partitions(client),
+                client.skew,
+                client.stalled_ms,
+                self._owned.first_ranges(client.key, RANGES_SHOWN),
+            )
+            for client in self
+        ]
+
     def forget(self, client: SeenClient) -> None:
-        """Remove a consumer that left."""
-        self._clients = {key: other for key, other in self._clients.items() if other is not client}
+        """Remove a consumer, for example one that left."""
+        self._owned.release(client.key)
+        self._clients.pop(client.key, None)
 
-    def forget_silent(self, before: float, lifeless_before: float) -> list[SeenClient]:
-        """Remove and return consumers last seen before ``before``, and the least recently seen beyond the limits.
+    def forget_silent(self, now: float, silent_seconds: float, lifeless_seconds: float) -> None:
+        """Remove silent consumers, at most once in `SILENT_EVERY_S`, and the least recently seen beyond the limits.
 
-        ``lifeless_before`` replaces ``before`` for consumers whose process sends heartbeats. Both are in monotonic
-        seconds.
+        A consumer is silent if it was last seen ``silent_seconds`` before ``now``, and ``lifeless_seconds`` if its
+        process sends heartbeats.
         """
-        owned = sum(map(owned_bytes, self))
-        gone: list[SeenClient] = []
-        for client in tuple(self):
-            alive = client.seen >= (lifeless_before if client.has_heartbeat else before)
-            if alive and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_BYTES_MAX:
-                continue
-            gone.append(client)
-            owned -= owned_bytes(client)
-        gone_ids = set(map(id, gone))
-        self._clients = {key: client for key, client in self._clients.items() if id(client) not in gone_ids}
-        return gone
-
-
-def owned_bytes(client: SeenClient) -> int:
-    """Return the memory of the consumer's partitions in bytes."""
-    return sum(TOPIC_BYTES + len(topic) + len(ranges.text) for topic, ranges in client.owned.items())
+        if now >= self._search_at:
+            self._search_at = now + SILENT_EVERY_S
+            for client in tuple(self):
+                if client.seen < now - (lifeless_seconds if client.has_heartbeat else silent_seconds):
+                    self.forget(client)
+        while len(self._clients) > CLIENTS_MAX or (self._clients and self._owned.size_bytes > OWNED_BYTES_MAX):
+            self.forget(next(iter(self)))

@@ -103,7 +103,7 @@ class MemberMetrics:
         """Return the present consumers, the least recently seen first."""
         with self._lock:
             self._expire(self._clock.monotonic())
-            return [_consumer(client) for client in self._clients]
+            return self._clients.statuses()
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Return metric families with their headers."""
@@ -189,7 +189,7 @@ class MemberMetrics:
         missing: dict[tuple[str, str], int] = {}
         for client in self._clients:
             labels = self._exported_labels(client.group, client.client_id)
-            partitions[labels] = partitions.get(labels, 0) + count_partitions(client.owned)
+            partitions[labels] = partitions.get(labels, 0) + self._clients.partitions(client)
             if client.generation >= 0:
                 generations[labels] = max(generations.get(labels, 0), client.generation)
             if client.skew is not None:
@@ -210,7 +210,7 @@ class MemberMetrics:
 
     def _expire(self, now: float) -> None:
         before = now - self._limits.silent_seconds
-        self._clients.forget_silent(before, now - self._limits.lifeless_seconds)
+        self._clients.forget_silent(now, self._limits.silent_seconds, self._limits.lifeless_seconds)
         for pair in [pair for pair, seen in self._pairs.items() if seen < before]:
             del self._pairs[pair]
             for row in (*_TOTALS.values(), rows.REPROCESSED, rows.REJECTED_COMMITS):
@@ -228,13 +228,6 @@ class MemberMetrics:
             for row in (rows.ASSIGN_FAILURES, rows.USER_DATA_ERRORS):
                 _remove(self._instruments.counter(row), group, assignor)
             self._assignors.discard((group, assignor))
-
-
-def _consumer(client: SeenClient) -> ConsumerStatus:
-    count = count_partitions(client.owned)
-    return ConsumerStatus(
-        client.group, client.client_id, client.generation, count, client.skew, client.stalled_ms, client.owned
-    )
 
 
 def _remove(instrument: MetricWrapperBase, *labels: str) -> None:

@@ -14,9 +14,16 @@ from pydantic_core import PydanticUndefined
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
+from rebalance_agent.runtime.settings.webhook_target import is_shown_whole
 
 __all__ = ["HELP_GROUPS", "add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
 _LISTED = "all users of this machine could read it in the process list"
+
+_WEBHOOK = "events_webhook"
+"""The setting with a URL whose path may be secret, as those of chats are."""
+
+_PART_STARTS = "?#;%"
+"""Characters that begin a part of a URL that may be secret: query, fragment, parameters, or any of them escaped."""
 
 _OPTIONAL_VALUE: Mapping[str, Any] = {"nargs": "?", "const": "true"}
 _METAVARS: Mapping[object, str] = {bool: "true|false", int: "N", float: "SECONDS"}
@@ -76,9 +83,11 @@ def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict
     values = {name: getattr(options, name) for name in model.model_fields if name != "kafka"}
     kafka = kafka_flags(options)
     for name, value in values.items():
+        where = f"use the variable {environment_variable(name)}, or a file with --config"
         if value is not None and _has_secret(value):
-            where = f"the variable {environment_variable(name)}, or a file with --config"
-            raise InvalidInputError(flag(name), f"{_LISTED}: use {where}")
+            raise InvalidInputError(flag(name), f"{_LISTED}: {where}")
+        if value is not None and name == _WEBHOOK and not is_shown_whole(value):
+            raise InvalidInputError(flag(name), f"the URL's path may be secret, and {_LISTED}: {where}")
     return {name: value for name, value in values.items() if value is not None} | ({"kafka": kafka} if kafka else {})
 
 
@@ -128,8 +137,8 @@ def default_text(field: FieldInfo) -> str:
 
 
 def _has_secret(value: str) -> bool:
-    """Return whether a URL in ``value`` has a user, a password, a query or a fragment, which may contain secrets."""
-    return any("@" in url.partition("/")[0] or "?" in url or "#" in url for url in value.split("://")[1:])
+    """Return whether a URL in ``value`` has a user, a password, or one of `_PART_STARTS`."""
+    return any("@" in url.partition("/")[0] or set(_PART_STARTS) & set(url) for url in value.split("://")[1:])
 
 
 def _help(name: str, field: FieldInfo) -> str:

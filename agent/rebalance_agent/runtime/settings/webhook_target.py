@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
-__all__ = ["WebhookTarget", "webhook_target"]
+__all__ = ["WebhookTarget", "is_shown_whole", "webhook_target"]
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -45,3 +45,11 @@ def webhook_target(url: str) -> WebhookTarget:
         raise ValueError("must not contain a user or password; use events_webhook_token_file")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return WebhookTarget(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, path)
+
+
+def is_shown_whole(url: str) -> bool:
+    """Return whether `WebhookTarget.shown` omits nothing of ``url`` that may be secret; True if it is not valid."""
+    try:
+        return webhook_target(url).path == "/" and "#" not in url
+    except ValueError:
+        return True  # the error, which the caller reports later, contains no part of the URL

@@ -187,6 +187,12 @@ def test_a_boolean_flag_needs_no_value(given, read_only):
         (["--events-webhook", "https://user:hunter2@h/x"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
         (["--events-webhook", "https://h/x?key=hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
         (["--events-webhook", "https://h/x#hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--events-webhook", "https://hooks.slack.com/services/T/B/hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--events-webhook", "HTTPS://h/hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--events-webhook", "https://h/;token=hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--events-webhook", "https://h/%3Ftoken=hunter2"], "REBALANCE_AGENT_EVENTS_WEBHOOK"),
+        (["--kafka", "x.y=https://h/x;token=hunter2"], "REBALANCE_AGENT_KAFKA__X_Y"),
+        (["--kafka", "x.y=https://h/x%3Ftoken=hunter2"], "REBALANCE_AGENT_KAFKA__X_Y"),
         (
             ["--kafka", "sasl.oauthbearer.token.endpoint.url=https://me:hunter2@h/token"],
             "REBALANCE_AGENT_KAFKA__SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL",
@@ -203,8 +209,9 @@ def test_a_secret_in_a_url_on_the_command_line_is_refused_with_two_safe_alternat
     assert "hunter2" not in reported
 
 
-@pytest.mark.parametrize("setting", ["https://h:1/x", "PLAINTEXT://a:9092,SSL://b:9093"])
-def test_a_url_without_a_secret_is_accepted_as_a_flag(setting):
+@pytest.mark.parametrize("webhook", ["https://h", "https://h:1/", "http://[::1]:80"])
+@pytest.mark.parametrize("kafka", ["https://h:1/x", "PLAINTEXT://a:9092,SSL://b:9093"])
+def test_a_url_without_a_secret_is_accepted_as_a_flag(webhook, kafka):
     options = argparse.Namespace(**dict.fromkeys(ObserverSettings.model_fields), bootstrap_servers=None)
-    options.events_webhook, options.kafka = setting, [f"a.b={setting}"]
-    assert flag_values(options, ObserverSettings)["events_webhook"] == setting
+    options.events_webhook, options.kafka = webhook, [f"a.b={kafka}"]
+    assert flag_values(options, ObserverSettings) == {"events_webhook": webhook, "kafka": {"a.b": kafka}}
