@@ -94,6 +94,13 @@ def test_published_events_are_within_the_limits(event):
             for value in (-0.1, 1e11)
         ),
         (replace(GENERATION, members=GENERATION.members * 2), "members"),
+        (
+            replace(
+                GENERATION,
+                members=tuple(replace(GENERATION.members[0], member_id=name) for name in ("m\ud800", "m\ud801")),
+            ),
+            "members",
+        ),
         (replace(GENERATION, members=()), "unassigned"),
         (replace(ABORTED, generations=2**31), "generations"),
         (replace(ABORTED, generation=2**31), "generation"),
