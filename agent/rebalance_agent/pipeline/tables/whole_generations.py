@@ -13,7 +13,8 @@ def require_whole(event: GenerationEvent) -> None:
     """Check a generation for contradictions that only all of its members together can show.
 
     Raises:
-        InvalidInputError: two members have the same id in the tables, or some partitions are neither assigned nor unassigned.
+        InvalidInputError: two members have the same id in the tables, or some partitions are neither assigned nor
+        unassigned.
     """
     if len({_stored(member.member_id) for member in event.members}) < len(event.members):
         raise InvalidInputError("members", "must have different ids")
@@ -25,5 +26,5 @@ def require_whole(event: GenerationEvent) -> None:
 
 
 def _stored(name: str) -> bytes:
-    """Return a name as Java stores it in a table: it replaces each lone surrogate by a question mark, as Python does."""
+    """Return a name as Java stores it in a table: like Python, it replaces each lone surrogate by a question mark."""
     return name.encode("utf-8", "replace")
