@@ -1,7 +1,9 @@
 """Events become rebalances in order."""
 
 from dataclasses import replace
+from importlib import import_module
 
+from rebalance_agent.advice import fidelity, what_if
 from rebalance_agent.advice.replay.recorded_history import history_of, since_last_assignor
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.subscription import MemberSubscription
@@ -65,6 +67,21 @@ def test_a_single_part_of_an_event_is_no_generation():
 def test_an_empty_history_is_valid():
     history = history_of([])
     assert (history.last, history.assignor, history.decided, history.size) == (None, None, (), 0)
+
+
+def test_partitions_without_an_owner_count_because_a_replay_assigns_them():
+    assert history_of([event(1, snapshot(A, {"t": (0, 1)})), event(2, snapshot(A, {}))]).size == 6
+
+
+def test_a_history_with_too_many_partitions_without_an_owner_is_not_replayed(monkeypatch):
+    """A short event can name a topic of two billion partitions, which a replay cannot hold in memory."""
+    for module in ("eligible_strategies", "fidelity"):
+        monkeypatch.setattr(import_module(f"rebalance_agent.advice.replay.{module}"), "SIZE_MAX", 20)
+    history = history_of([generation(1, [snapshot(A, {})], {"t": 20}, unassigned=20, assignor="range")])
+    assert {(outcome.refused or "").partition(":")[0] for outcome in what_if(history).outcomes} == {"too large"}
+    (line,) = fidelity(history).lines
+    assert (line.checked, line.not_comparable) == (0, 1)
+    assert line.reason == "the history has more than 20 members and partitions"
 
 
 def test_a_return_is_recognised_without_earlier_events():

@@ -29,9 +29,20 @@ def test_joined_parts_equal_the_event():
         "one part twice": (A, replace(A, event_id="other")),
         "a member in two parts": (A, replace(A, part=1)),
         "partitions of which no part speaks": (A, replace(B, members=())),
+        "members whose ids become the same in the tables": (
+            replace(A, members=(replace(A.members[0], member_id="m\ud800"),)),
+            replace(B, members=(replace(B.members[0], member_id="m\ud801"),)),
+        ),
     }.values(),
 )
 def test_parts_of_different_events_are_no_event(parts):
+    assert joined_body(bodies(*parts)) is None
+
+
+def test_parts_with_too_many_partitions_together_are_no_event():
+    """Such an event cannot be read as a whole, so that its members cannot be compared."""
+    large = replace(A.members[0], owned={"t": range(500_000)}, assigned={"t": range(999_999)})
+    parts = [replace(WHOLE, part=number, parts=2, members=(large,)) for number in (0, 1)]
     assert joined_body(bodies(*parts)) is None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import FailureReason, Source
-from rebalance_agent.model.event_json import event_from_json
+from rebalance_agent.model.event_json import PARTITIONS_MAX, event_from_json
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
@@ -67,6 +67,7 @@ def test_published_events_are_within_the_limits(event):
             for name in ("session_timeout_ms", "rebalance_timeout_ms")
         ),
         (replace(GENERATION, topics={"a": 2**30, "b": 2**30}), "topics"),
+        (replace(GENERATION, topics={"a": PARTITIONS_MAX, "b": 1}, unassigned=PARTITIONS_MAX + 1), "topics"),
         (replace(GENERATION, topics={"a": -1, "b": 2}), "topics"),
         (replace(GENERATION, topics={"t" * 50_001: 1}), "topics"),
         *(
@@ -93,6 +94,13 @@ def test_published_events_are_within_the_limits(event):
             for value in (-0.1, 1e11)
         ),
         (replace(GENERATION, members=GENERATION.members * 2), "members"),
+        (
+            replace(
+                GENERATION,
+                members=tuple(replace(GENERATION.members[0], member_id=name) for name in ("m\ud800", "m\ud801")),
+            ),
+            "members",
+        ),
         (replace(GENERATION, members=()), "unassigned"),
         (replace(ABORTED, generations=2**31), "generations"),
         (replace(ABORTED, generation=2**31), "generation"),
@@ -106,6 +114,10 @@ def test_numbers_that_no_column_can_hold_or_that_are_inconsistent_are_refused_by
     with pytest.raises(InvalidInputError) as refused:
         require_bounds(event)
     assert refused.value.field == field
+
+
+def test_a_group_may_have_all_partitions_of_a_large_cluster():
+    require_bounds(replace(GENERATION, topics={"a": PARTITIONS_MAX - 1, "b": 1}, unassigned=PARTITIONS_MAX))
 
 
 def test_a_part_need_not_satisfy_conditions_of_the_whole_event():

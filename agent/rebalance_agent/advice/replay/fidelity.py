@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from rebalance_agent.advice.replay.eligible_strategies import library_strategy
+from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, library_strategy
 from rebalance_agent.advice.replay.implementations import ImplementationVerdict, members_with_claims, verdict
 from rebalance_agent.advice.replay.move_counts import count_moves
-from rebalance_agent.advice.replay.recorded_history import RecordedHistory, member_returned, owned_by
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory, member_returned, owned_by, size_of
 from rebalance_agent.assignors import Strategy, judge
 from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
 from rebalance_agent.errors import AssignmentError
@@ -94,17 +94,19 @@ class Fidelity:
 
 
 def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fidelity:
-    """Repeat every recorded decision of ``history``.
+    """Repeat every recorded decision of ``history``; a history above `SIZE_MAX` has only decisions not comparable.
 
     ``instrumented``: the generations that `implementations.instrumented_generations` returned.
     """
     claiming = members_with_claims(history.generations)
+    large = sum(map(size_of, history.generations)) > SIZE_MAX
     lines: dict[tuple[str, str], FidelityLine] = {}
     earlier: deque[_Given] = deque(maxlen=CLAIMS_BACK_MAX)
     before: GenerationEvent | None = None
     for event in history.generations:
         if event.members and history.counts(event) and not member_returned(event, before):  # otherwise no assignor ran
-            line = _check_generation(event, before, earlier, verdict(event, instrumented, claiming))
+            judged = verdict(event, instrumented, claiming)
+            line = _not_repeated(event, judged) if large else _check_generation(event, before, earlier, judged)
             key = line.assignor, line.implementation
             lines[key] = lines[key] + line if key in lines else line
         earlier.append(_given(event))
@@ -175,6 +177,11 @@ def _shared(event: GenerationEvent) -> Mapping[str, str]:
             for number in numbers:
                 times[topic, number] = times.get((topic, number), 0) + 1
     return {REDUNDANCY.name: str(max(times.values(), default=1))}
+
+
+def _not_repeated(event: GenerationEvent, implementation: ImplementationVerdict) -> FidelityLine:
+    reason = f"the history has more than {SIZE_MAX} members and partitions"
+    return FidelityLine(event.assignor or "", implementation.implementation, not_comparable=1, reason=reason)
 
 
 def _check_generation(

@@ -25,6 +25,7 @@ __all__ = [
     "member_returned",
     "owned_by",
     "since_last_assignor",
+    "size_of",
 ]
 
 GENERATIONS_MAX = 100_000
@@ -132,12 +133,8 @@ class RecordedHistory:
 
     @cached_property
     def size(self) -> int:
-        """The number of members and assigned partitions over all rebalances, which determines the work of a replay."""
-        return sum(
-            len(rebalance.closing.members)
-            + sum(count_partitions(member.assigned) for member in rebalance.closing.members)
-            for rebalance in self.decided
-        )
+        """The number of members and partitions over all rebalances, which determines the work of a replay."""
+        return sum(size_of(rebalance.closing) for rebalance in self.decided)
 
 
 def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
@@ -158,6 +155,15 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
     last = kept[-1] if kept else None
     names = (last.cluster_id, last.group) if last else ("", "")
     return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead))
+
+
+def size_of(event: GenerationEvent) -> int:
+    """Return the number of members plus partitions of one generation.
+
+    Partitions without an owner count: an assignor assigns all partitions of the topics.
+    """
+    assigned = sum(count_partitions(member.assigned) for member in event.members)
+    return len(event.members) + max(assigned, sum(event.topics.values()))
 
 
 def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rebalance_agent.pipeline.changes.scan import Days, Floats, Integers
 
-__all__ = ["HOUR_MS", "Hours", "Signal", "days_of", "hours_of"]
+__all__ = ["HOUR_MS", "STALL_SECONDS_MIN", "Hours", "Signal", "days_of", "hours_of"]
 
 _DAY_HOURS = 24
 _WEEK = 7
@@ -28,6 +28,10 @@ _DEPENDENCE = 0.2
 
 _FACTOR_MAX = 8.0
 """Stalls that differ more from the normal stall of their trigger count as this multiple or fraction of that stall."""
+
+
+STALL_SECONDS_MIN = 1e-6
+"""Minimum stall that counts, in seconds. Rounding of floats can cause shorter ones, and their ratios are not exact."""
 
 
 class Signal(StrEnum):
@@ -63,10 +67,10 @@ def hours_of(
 ) -> Hours:
     """Return the hours of a group from its rebalances; an unknown stall or skew is NaN.
 
-    Stalls of 0 are left out, because these rebalances did not stop any partition.
+    Stalls below `STALL_SECONDS_MIN` are left out, because these rebalances did not stop any partition.
     """
     hours, rows = np.unique(at_ms // HOUR_MS, return_inverse=True)
-    known = stalls > 0
+    known = stalls >= STALL_SECONDS_MIN
     logs, excess = np.zeros(len(stalls)), np.zeros(len(stalls))
     logs[known] = np.log(stalls[known])
     for trigger in set(triggers[known]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,11 +61,11 @@ def peer_outliers(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[PeerO
         if len(rebalance) <= PEERS_MIN:
             continue
         slowest = math.ceil(len(rebalance) * _SLOWEST_SHARE)
-        limit = sorted(rebalance.values())[-slowest]
+        ordered = sorted(rebalance.values())
         for member, seconds in rebalance.items():
             stops[member].append(seconds)
             # Members with equal times are not slow.
-            among = seconds >= limit and sum(other >= seconds for other in rebalance.values()) <= slowest
+            among = len(ordered) - bisect_left(ordered, seconds) <= slowest
             ranks[member].append((among, slowest / len(rebalance)))
     medians = {
         member: statistics.median(values[-REBALANCES_MAX:])
@@ -73,20 +74,44 @@ def peer_outliers(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[PeerO
     }
     if len(medians) <= PEERS_MIN:
         return [], 0
-    judged = (_judged(member, medians, ranks[member][-REBALANCES_MAX:]) for member in medians)
+    peers = _Peers(medians.values())
+    judged = (_judged(member, own, peers, ranks[member][-REBALANCES_MAX:]) for member, own in medians.items())
     return [found for found in judged if found is not None], len(medians)
 
 
-def _judged(member: str, medians: Mapping[str, float], ranks: Sequence[tuple[bool, float]]) -> PeerOutlier | None:
-    own, others = medians[member], [value for name, value in medians.items() if name != member]
-    middle = statistics.median(others)
-    spread = _NORMAL * statistics.median(abs(value - middle) for value in others)
+class _Peers:
+    """The times of all members. The median and the spread of all members except one need no pass over the members."""
+
+    def __init__(self, times: Iterable[float]) -> None:
+        self._ordered = sorted(times)
+        self.count = len(self._ordered)
+        # By median: without one member, the median is one of at most three numbers.
+        self._distances: dict[float, list[float]] = {}
+
+    def without(self, own: float) -> tuple[float, float]:
+        """Return the median of the other members and their median absolute deviation, for a member with this time."""
+        middle = _median_without(self._ordered, own)
+        if middle not in self._distances:
+            self._distances[middle] = sorted(abs(value - middle) for value in self._ordered)
+        return middle, _median_without(self._distances[middle], abs(own - middle))
+
+
+def _median_without(ordered: Sequence[float], value: float) -> float:
+    """Return the median of ascending numbers after removing ``value``, which is one of them, once."""
+    removed, count = bisect_left(ordered, value), len(ordered) - 1
+    low, high = ((index + (index >= removed)) for index in ((count - 1) // 2, count // 2))
+    return (ordered[low] + ordered[high]) / 2
+
+
+def _judged(member: str, own: float, peers: _Peers, ranks: Sequence[tuple[bool, float]]) -> PeerOutlier | None:
+    middle, deviation = peers.without(own)
+    spread = _NORMAL * deviation
     deviations = (own - middle) / max(spread, _SPREAD_MIN * middle, _SPREAD_SECONDS_MIN)
     if deviations < DEVIATIONS_MIN or own < RATIO_MIN * middle:
         return None
     times, number = sum(among for among, _ in ranks), len(ranks)
     chance = _at_least(times, number, statistics.fmean(share for _, share in ranks))
-    return PeerOutlier(member, number, own, len(others), middle, deviations, chance)
+    return PeerOutlier(member, number, own, peers.count - 1, middle, deviations, chance)
 
 
 def _at_least(times: int, number: int, chance: float) -> float:

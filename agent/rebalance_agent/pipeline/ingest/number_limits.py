@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Stall
+from rebalance_agent.model.event_json import PARTITIONS_MAX
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
@@ -91,8 +92,9 @@ def _require_generation(event: GenerationEvent) -> None:
         lengths += map(len, member.assigned)
     if max(lengths, default=0) > _NAME_MAX:
         raise InvalidInputError("topics", f"must have names of at most {_NAME_MAX} characters")
-    if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) >= _BEYOND_INT:
-        raise InvalidInputError("topics", "must have partition counts from 0, with a sum below 2^31")
+    # A later stage assigns all partitions of the topics, also those that no member has.
+    if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) > PARTITIONS_MAX:
+        raise InvalidInputError("topics", f"must have partition counts from 0, with a sum of at most {PARTITIONS_MAX}")
     if event.parts == 1:
         require_whole(event)
 

@@ -68,7 +68,10 @@ def generations(events: DataFrame) -> DataFrame:
 
 
 def joined_body(bodies: Sequence[str]) -> str | None:
-    """Return the JSON of an event from the JSON of its parts, in order; None if the parts do not belong together."""
+    """Return the JSON of an event from the JSON of its parts, in order.
+
+    Return None if the parts do not belong together, or if the joined event exceeds a limit of `event_from_json`.
+    """
     parts = [json.loads(body) for body in bodies]
     members = [member for part in parts for member in part["members"]]
     whole = {**parts[0], "members": members, "part": 0, "parts": 1}
@@ -79,13 +82,9 @@ def joined_body(bodies: Sequence[str]) -> str | None:
 
 
 def _is_whole(data: Mapping[str, object]) -> bool:
-    """Return whether the joined event is consistent; True for an event that is too large to be read as a whole."""
+    """Return whether the joined event can be read and is consistent."""
     try:
-        event = event_from_json(data)
-    except InvalidInputError:
-        return True
-    try:
-        require_whole(cast("GenerationEvent", event))
+        require_whole(cast("GenerationEvent", event_from_json(data)))
     except InvalidInputError:
         return False
     return True

@@ -65,5 +65,13 @@ def test_a_small_change_is_not_worth_a_row():
     assert change_points(group(stall=since(336, 1.15), per_day=200), Signal.STALL, "g").changes == ()
 
 
+def test_stalls_that_are_only_rounding_errors_make_no_change():
+    """The ratio of two levels of 5e-324 s is 1 although the mean of the logarithms differs."""
+    hours = np.arange(HOURS)
+    stalls = np.where((hours >= 14 * 24) & (hours % 2 == 0), 1e-323, 5e-324)
+    made = hours_of(hours * HOUR_MS, np.full(HOURS, "member_left", object), stalls, np.ones(HOURS), 0, HOURS - 1)
+    assert change_points(made, Signal.STALL, "g").changes == ()
+
+
 def test_few_rebalances_make_no_test():
     assert change_points(group(per_day=0.05), Signal.STALL, "g").tests == 0

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import random
+import statistics
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rebalance_agent.pipeline.changes.peer_outliers import REBALANCES_MIN, peer_outliers
+from rebalance_agent.pipeline.changes.peer_outliers import (
+    DEVIATIONS_MIN,
+    PEERS_MIN,
+    RATIO_MIN,
+    REBALANCES_MIN,
+    peer_outliers,
+)
 
 
 def stops(number=10, peers=5, slow=4.0, seed=1):
@@ -50,3 +61,37 @@ def test_a_member_that_was_slow_once_is_not_improbable():
     rebalances = stops(slow=1.0)
     rebalances[3]["m0"] = 60.0
     assert peer_outliers(rebalances)[0] == []
+
+
+TIMES = st.sampled_from([0.0, 0.1, 1.0, 1.0000001, 1.5, 2.0, 7.3]) | st.floats(0, 100)
+
+
+@given(st.lists(TIMES, min_size=PEERS_MIN + 1, max_size=12))
+def test_each_member_is_compared_with_the_median_and_the_deviation_of_the_others(times):
+    """The same figures as from a pass over all other members."""
+    expected = {}
+    for index, own in enumerate(times):
+        others = [*times[:index], *times[index + 1 :]]
+        middle = statistics.median(others)
+        spread = 1.4826 * statistics.median(abs(value - middle) for value in others)
+        deviations = (own - middle) / max(spread, 0.1 * middle, 0.05)
+        if deviations >= DEVIATIONS_MIN and own >= RATIO_MIN * middle:
+            slowest = sum(other >= own for other in times) <= math.ceil(len(times) / 4)
+            expected[f"m{index}"] = (own, len(others), middle, deviations, slowest)
+    found, compared = peer_outliers([{f"m{index}": own for index, own in enumerate(times)}] * REBALANCES_MIN)
+    assert compared == len(times)
+    assert {
+        each.member: (each.stop_seconds, each.peers, each.peers_stop_seconds, each.deviations, each.chance < 0.5)
+        for each in found
+    } == expected
+
+
+def test_the_work_grows_hardly_faster_than_the_members():
+    def seconds(members):
+        rebalances = [{f"m{index}": 1.0 for index in range(members)}] * REBALANCES_MIN
+        began = time.process_time()
+        peer_outliers(rebalances)
+        return time.process_time() - began
+
+    few, many = (min(seconds(members) for _ in range(3)) for members in (200, 3_200))
+    assert many < 60 * few  # a comparison of each member with each other one would take 256 times as long
