@@ -125,6 +125,8 @@ def _table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> Ite
 def _cell(key: str, value: object) -> str:
     if value is None:
         return ""
+    if key == "seed":
+        return str(value)
     shown = f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
     return f"`{shown}`" if key == "observer" else shown + _UNITS.get(key, "")
 
