@@ -1,4 +1,4 @@
-"""Annotations that take effect on pods (`injection.annotations`): by default none for image, secrets, brokers, topic."""
+"""Annotations with an effect on pods (`injection.annotations`): by default none for image, secrets, brokers, topic."""
 
 import pytest
 import yaml
