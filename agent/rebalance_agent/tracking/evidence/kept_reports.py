@@ -47,6 +47,9 @@ REPORT_BYTES = 1_700
 RANGES_BYTES = 200
 """Bytes of one topic in a report: its `PartitionRanges` and its dict entry."""
 
+CHARACTER_BYTES = 4
+"""Bytes of each character of a text with characters beyond ASCII; Python needs 1, 2 or 4, depending on the text."""
+
 NUMBER_BYTES = 36
 """Bytes of one partition that is held as a number, not in a range."""
 
@@ -176,11 +179,17 @@ class KeptReports:
 
 
 def report_bytes(event: MemberEvent) -> int:
-    """Return the memory of a report in bytes; strings and ranges count by their characters."""
-    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process)
+    """Return the memory of a report in bytes; ranges count by their text."""
+    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process, event.cluster_id)
     optional = (event.instance_id, event.host, event.error, event.reason)
-    ranges = sum(len(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
-    return REPORT_BYTES + ranges + sum(map(len, texts)) + sum(len(text) for text in optional if text)
+    where = event.where
+    places = (where.pod, where.node, where.workload, where.image) if where else ()
+    ranges = sum(_text_bytes(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
+    return REPORT_BYTES + ranges + sum(_text_bytes(text) for text in (*texts, *optional, *places) if text)
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else CHARACTER_BYTES * len(text)
 
 
 def _ranges_bytes(numbers: Sequence[int]) -> int:
