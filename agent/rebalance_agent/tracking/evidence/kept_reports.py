@@ -1,4 +1,4 @@
-"""Keeps the reports of members, bounded in bytes, members and partitions.
+"""Keeps the reports of members, bounded in bytes and members.
 
 A sender can invent members in reports, but not in the group's records. Strangers are members that no record of their
 group names; if there is no room, their reports are dropped first.
@@ -12,12 +12,10 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
-from rebalance_agent.model.partitions import count_partitions
 
 __all__ = [
     "EVENTS_PER_MEMBER_MAX",
     "GROUP_BYTES_MAX",
-    "GROUP_PARTITIONS_MAX",
     "MEMBERS_MAX",
     "REPORT_BYTES",
     "REPORT_BYTES_MAX",
@@ -37,9 +35,6 @@ EVENTS_PER_MEMBER_MAX = 32
 
 MEMBERS_MAX = 4_096
 """Members kept per group: twice the size of the largest groups, so that departed members are still known."""
-
-GROUP_PARTITIONS_MAX = 500_000
-"""Partitions in one group's reports. Reports contain ranges, but the evaluation needs each partition number."""
 
 REPORT_BYTES = 1_700
 """Bytes of a report without its strings: its objects, and its share of the dicts that hold it."""
@@ -86,7 +81,7 @@ class KeptReports:
         self._budget = budget
         self._events: dict[str, deque[MemberEvent]] = {}
         self._strangers: OrderedDict[str, None] = OrderedDict()
-        self._partitions = self._bytes = 0
+        self._bytes = 0
 
     def __len__(self) -> int:
         """The number of members with reports."""
@@ -144,12 +139,12 @@ class KeptReports:
         events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
         if len(events) == EVENTS_PER_MEMBER_MAX:
             self._release(events.popleft())
-        size, partitions = report_bytes(event), count_partitions(event.partitions)
-        while events and not self._make_room(size, partitions):
+        size = report_bytes(event)
+        while events and not self._make_room(size):
             self._release(events.popleft())
-        if not self._make_room(size, partitions):
+        if not self._make_room(size):
             return False
-        self._count(size, partitions)
+        self._count(size)
         events.append(event)
         self._events[event.member_id] = events
         return True
@@ -159,23 +154,18 @@ class KeptReports:
             del self._strangers[member_id]
             self._budget.remove_stranger(self, member_id)
 
-    def _make_room(self, size_bytes: int, partitions: int) -> bool:
+    def _make_room(self, size_bytes: int) -> bool:
         """Drop the reports of as many strangers as necessary; return whether there is room now."""
-        while self._strangers and not self._fits(size_bytes, partitions):
+        while self._strangers and self._bytes + size_bytes > GROUP_BYTES_MAX:
             self.drop(next(iter(self._strangers)))
-        return self._fits(size_bytes, partitions) and self._budget.make_room(size_bytes)
+        return self._bytes + size_bytes <= GROUP_BYTES_MAX and self._budget.make_room(size_bytes)
 
-    def _fits(self, size_bytes: int, partitions: int) -> bool:
-        """Whether the group's reports may grow by this much."""
-        return self._bytes + size_bytes <= GROUP_BYTES_MAX and self._partitions + partitions <= GROUP_PARTITIONS_MAX
-
-    def _count(self, size_bytes: int, partitions: int) -> None:
+    def _count(self, size_bytes: int) -> None:
         self._budget.left -= size_bytes
         self._bytes += size_bytes
-        self._partitions += partitions
 
     def _release(self, event: MemberEvent) -> None:
-        self._count(-report_bytes(event), -count_partitions(event.partitions))
+        self._count(-report_bytes(event))
 
 
 def report_bytes(event: MemberEvent) -> int:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.model.events import Callback
+from rebalance_agent.model.partition_ranges import PartitionRanges
 from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget, report_bytes
-from support.tracker.tracking import T0
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from support.tracker.tracking import T0, feed, listed, member, record, said, tick, topics, watch
 
 WHERE = ("pod", "node", "workload", "image")
 
@@ -63,3 +67,69 @@ def test_the_counted_memory_of_reports_is_at_least_half_and_at_most_twice_the_tr
     finally:
         tracemalloc.stop()
     assert counted / 2 < after - before < counted * 2
+
+
+INVENTED = {f"x{number}": PartitionRanges("0-999") for number in range(100)}
+SINGLE = {"t": PartitionRanges(",".join(map(str, range(0, 80_000, 2))))}
+HISTORY = [
+    topics(0, t=4),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
+    record(30_000, 2, member("a", (0, 1, 2)), member("b", (3,)), joined=29_990),
+    tick(45_000),
+]
+
+
+def _claims(callback, generation, partitions, started):
+    """Reports of member a that claim 500,000 partitions; they are large in memory only if they are expanded."""
+    for number in range(5):
+        report = said(callback, "a", started, started + number, generation, ())
+        yield replace(report, event=replace(report.event, partitions=partitions))
+
+
+def _peak_bytes(work):
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("partitions", [INVENTED, SINGLE])
+@pytest.mark.parametrize(("callback", "generation"), [("revoked", 1), ("assigned", 2), ("revoked", 2), ("lost", -1)])
+def test_claims_of_partitions_that_no_record_assigns_cause_no_work(partitions, callback, generation):
+    tracker, _ = watch(*HISTORY)
+    claims = list(_claims(Callback(callback), generation, partitions, 30_000))
+    later = [
+        *(replace(claim, at_ms=T0 + 46_000) for claim in claims),
+        tick(60_000),
+        listed(90_000),
+        listed(90_250, "g"),
+        said(Callback.REVOKED, "a", 90_260, 90_300, 2, (0,)),
+        record(92_000, 3, member("b", (0, 1, 2, 3)), joined=91_990),
+        said(Callback.LOST, "a", 92_260, 92_300, 2, (1, 2)),
+        tick(110_000),
+    ]
+    assert _peak_bytes(lambda: feed(tracker, *later)) < 2**20
+
+
+def test_claims_without_a_generation_cause_no_work():
+    log = MemberReports()
+    claims = [*_claims(Callback.LOST, -1, INVENTED, 30_000), *_claims(Callback.ASSIGNED, -1, INVENTED, 31_000)]
+    assert all(log.add(claim.event, T0 + 40_000) for claim in claims)
+    assert _peak_bytes(lambda: log.resumes("a", 2, T0 + 29_000, {"t": (0, 1)})) < 2**20
+
+
+@pytest.mark.parametrize("owned", [(), (0, 1, 2, 3)])
+def test_partitions_that_a_member_must_give_up_are_stalled_once_it_reports_that(owned):
+    tracker, _ = watch(
+        topics(0, t=4),
+        record(4_000, 1, member("a", (0, 1, 2, 3)), joined=3_990, protocol="cooperative-sticky"),
+        record(30_000, 2, member("a", (0, 1), owned=owned), member("b"), protocol="cooperative-sticky"),
+        listed(30_100),
+        listed(30_250, "g"),
+    )
+    assert tracker.view("g").running.stalled_partitions == 0
+    feed(tracker, said(Callback.REVOKED, "a", 30_260, 30_300, 2, (2, 3)))
+    assert tracker.view("g").running.stalled_partitions == 2
