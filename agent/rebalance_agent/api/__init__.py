@@ -6,7 +6,8 @@ The API does not query brokers: every request is answered from memory.
 - ``shapes``: defines responses as dataclasses; ``view_shapes``: builds them from views of the tracker and events.
 - ``json_schema``: derives schemas from dataclasses; ``openapi``: builds the OpenAPI document from routes and shapes.
 - ``group_source``: defines the four queries about groups, as a Protocol.
-- ``groups_api``: handles ``/api/v1/``; ``history``: keeps the last rebalances of each group.
+- ``groups_api``: handles ``/api/v1/``; ``history``: keeps the last rebalances of each group; ``history_reports``: the
+  members' reports about them.
 - ``events_endpoint``: accepts members' events; ``events_settings``: bounds this endpoint; ``posted_events``: parses the
   events; ``posted_schema``: derives the JSON Schema of such an event.
 """

@@ -13,14 +13,13 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from rebalance_agent.api.events_settings import EventsSettings
-from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, PostError, parse_events
+from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, PostError, count_claims, parse_events
 from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
 from rebalance_agent.http.messages import Request, Response
 from rebalance_agent.http.token_bucket import TokenBucket
-from rebalance_agent.model.events import Event, MemberEvent
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.events import Event
 
 __all__ = ["EventsApp"]
 
@@ -115,8 +114,7 @@ class EventsApp:
             events = parse_events(lines)
         except PostError as error:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, _faults(error)) from None
-        claimed = sum(count_partitions(event.partitions) for event in events if isinstance(event, MemberEvent))
-        self._pace(self._partitions, claimed, "partitions")
+        self._pace(self._partitions, sum(map(count_claims, events)), "partitions")
         try:
             self._accept(events, dropped)
         except Exception as error:

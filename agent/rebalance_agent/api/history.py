@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
+from rebalance_agent.api.history_reports import REPORTS_LINES_BYTES, DecodedReports, HistoryReports
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
-from rebalance_agent.api.view_shapes import build_aborted, build_rebalance, reports_about
+from rebalance_agent.api.view_shapes import build_aborted, build_rebalance
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.reported.seat_event import SeatEvent
@@ -33,6 +34,8 @@ LINE_BYTES = 1_500
 class HistoryLimits(NamedTuple):
     """Bounds: ``rebalances``, ``rollouts`` and member ``reports`` per group; ``groups`` and ``size_bytes`` in total.
 
+    ``report_bytes``: the JSON of one group's reports.
+
     The defaults suffice for a day of an ordinary group, and for about 15,000 rebalances of 20 members each in total.
     """
 
@@ -41,6 +44,7 @@ class HistoryLimits(NamedTuple):
     reports: int = 400
     groups: int = 10_000
     size_bytes: int = 32 << 20
+    report_bytes: int = REPORTS_LINES_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +74,10 @@ class _Open(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
+    reports: HistoryReports
     episodes: deque[_Episode] = field(default_factory=deque)
     rollouts: OrderedDict[str, RolloutEvent] = field(default_factory=OrderedDict)
     open: list[_Open] = field(default_factory=list)
-    reports: deque[bytes] = field(default_factory=deque)
 
     @property
     def only_reports(self) -> bool:
@@ -81,7 +85,7 @@ class _Group:
 
     @property
     def size(self) -> int:
-        packed = sum(map(len, self.reports)) + sum(len(generation.packed) for generation in self.open)
+        packed = self.reports.size + sum(len(generation.packed) for generation in self.open)
         return sum(episode.size for episode in self.episodes) + packed + LINE_BYTES * len(self.rollouts)
 
 
@@ -95,6 +99,7 @@ class EpisodeHistory:
         self._groups: OrderedDict[str, _Group] = OrderedDict()
         self._only_reported: OrderedDict[str, None] = OrderedDict()
         self._sizes: dict[str, int] = {}
+        self._decoded = DecodedReports()
         self._size = 0
 
     @property
@@ -115,7 +120,7 @@ class EpisodeHistory:
                 case RolloutEvent():
                     self._rollout(event)
                 case MemberEvent():
-                    self._report(event)
+                    self._touch(event.group).reports.add(event)
                 case AssignEvent() | SeatEvent():
                     pass
             if event.group in self._groups:
@@ -155,12 +160,10 @@ class EpisodeHistory:
             entry = self._groups.get(group)
             episodes = entry.episodes if entry else ()
             episode = next((episode for episode in episodes if identity in episode.event_ids), None)
-            packed_reports = tuple(entry.reports) if entry else ()
+            reports = entry.reports.all() if entry else ()
         if episode is None:
             return None
-        # If a post is repeated or a topic is read again, the same report arrives twice.
-        reports = {event.event_id: cast("MemberEvent", event) for line in packed_reports for event in _unpack(line)}
-        about = reports_about(episode.line, reports.values())
+        about = self._decoded.about(group, episode.line, reports)
         before = _unpack(episode.before) if episode.before else ()
         return RebalanceDetail(group, episode.line, _unpack(episode.packed), about, before)
 
@@ -199,14 +202,10 @@ class EpisodeHistory:
         while len(rollouts) > self._limits.rollouts:
             rollouts.popitem(last=False)
 
-    def _report(self, event: MemberEvent) -> None:
-        group = self._touch(event.group)
-        group.reports.append(_pack((event,)))
-        while len(group.reports) > self._limits.reports:
-            group.reports.popleft()
-
     def _touch(self, name: str) -> _Group:
-        group = self._groups.setdefault(name, _Group())
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = _Group(HistoryReports(self._limits.reports, self._limits.report_bytes))
         self._groups.move_to_end(name)
         return group
 

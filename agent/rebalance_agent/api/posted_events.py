@@ -8,9 +8,8 @@ from typing import cast, get_args
 
 from rebalance_agent.errors import InvalidFieldsError, InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
-from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent
+from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
-from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 
 __all__ = [
@@ -21,6 +20,7 @@ __all__ = [
     "POSTED_KINDS",
     "POST_PARTITIONS_MAX",
     "PostError",
+    "count_claims",
     "parse_events",
 ]
 
@@ -80,6 +80,11 @@ def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
     return tuple(events)
 
 
+def count_claims(event: Event) -> int:
+    """Return the number of partitions in a report; a topic without partitions counts as one, since it has a cost."""
+    return sum(len(numbers) or 1 for numbers in event.partitions.values()) if isinstance(event, MemberEvent) else 0
+
+
 def _event(line: bytes) -> _Posted:
     if len(line) > LINE_BYTES_MAX:
         raise InvalidInputError("", f"has more than {LINE_BYTES_MAX} bytes")
@@ -101,7 +106,7 @@ def _event(line: bytes) -> _Posted:
 
 
 def _partitions(event: _Posted, left: int) -> int:
-    number = count_partitions(event.partitions) if isinstance(event, MemberEvent) else 0
+    number = count_claims(event)
     if number > left:
         raise InvalidInputError("partitions", f"one post has more than {POST_PARTITIONS_MAX} partitions")
     return number

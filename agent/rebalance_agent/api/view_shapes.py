@@ -7,7 +7,7 @@ added to a view or an event appears in the API once ``shapes`` describes the fie
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from rebalance_agent.api.shapes import (
     GenerationStep,
@@ -23,7 +23,7 @@ from rebalance_agent.api.shapes import (
     RebalanceKind,
     SlowestMember,
 )
-from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent, MemberEvent
+from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.lag.group_lag import GroupLag
 from rebalance_agent.tracking.views import GroupView, MemberLoad
@@ -35,6 +35,22 @@ NEAR_MS = 60_000
 time."""
 
 _Shape = TypeVar("_Shape")
+
+
+class _Reported(Protocol):
+    """The fields of a report that determine to which rebalance it belongs."""
+
+    @property
+    def event_id(self) -> str: ...
+    @property
+    def timestamp_ms(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def callback(self) -> Callback: ...
+
+
+_Report = TypeVar("_Report", bound=_Reported)
 
 
 def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
@@ -115,7 +131,7 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
     )
 
 
-def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple[MemberEvent, ...]:
+def reports_about(rebalance: Rebalance, reports: Iterable[_Report]) -> tuple[_Report, ...]:
     """Return the members' reports about this rebalance, oldest first.
 
     A member revokes partitions in the previous generation, and is assigned partitions in the new generation. Reports of
@@ -125,7 +141,7 @@ def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple
     latest_ms = rebalance.timestamp_ms + NEAR_MS
     before = -1 if rebalance.previous_generation is None else rebalance.previous_generation
 
-    def belongs(report: MemberEvent) -> bool:
+    def belongs(report: _Report) -> bool:
         if not earliest_ms <= report.timestamp_ms <= latest_ms:
             return False
         if report.generation < 0:

@@ -6,7 +6,8 @@ a process that keeps them. As ranges it takes as many bytes as its text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from rebalance_agent.model.partitions import range_spans, to_ranges
@@ -14,9 +15,9 @@ from rebalance_agent.model.partitions import range_spans, to_ranges
 __all__ = [
     "PartitionRanges",
     "ReportedPartitions",
+    "among",
     "as_ranges",
     "ranges_text",
-    "within",
 ]
 
 
@@ -58,6 +59,13 @@ class PartitionRanges(Sequence[int]):
         """The ranges as (first, last), both included, in ascending order."""
         return range_spans(self.text)
 
+    def spans_up_to(self, number: int) -> Iterable[tuple[int, int]]:
+        """Return the ranges that begin at ``number`` at most, at no cost for the others."""
+        starts_max = number + 1
+        return (
+            span for span in range_spans(",".join(self.text.split(",", starts_max)[:starts_max])) if span[0] <= number
+        )
+
     def __len__(self) -> int:
         """Return the number of partition numbers, not of ranges."""
         return self._count
@@ -81,8 +89,8 @@ class PartitionRanges(Sequence[int]):
 
     def __eq__(self, other: object) -> bool:
         """Whether ``other`` is a sequence of the same numbers."""
-        if isinstance(other, PartitionRanges) and self.text == other.text:
-            return True
+        if isinstance(other, PartitionRanges):
+            return self.text == other.text or _merged(self) == _merged(other)
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(int.__eq__, self, other))
 
     def __hash__(self) -> int:
@@ -108,17 +116,28 @@ def as_ranges(partitions: ReportedPartitions) -> dict[str, PartitionRanges]:
     return {topic: PartitionRanges.of(numbers) for topic, numbers in partitions.items() if numbers}
 
 
-def within(partitions: ReportedPartitions, size_of: Callable[[str], int]) -> set[tuple[str, int]]:
-    """Return as (topic, partition) those ``partitions`` that are below ``size_of(topic)``.
+def among(partitions: ReportedPartitions, wanted: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
+    """Return as (topic, partition) those ``partitions`` that are in ``wanted``, which has ascending numbers by topic.
 
-    Claims beyond that have no cost, since their numbers are never created.
+    The cost grows with ``wanted`` and with the ranges of its topics. Other claims have no cost, since their numbers are
+    never created.
     """
-    return {(topic, number) for topic, numbers in partitions.items() for number in _below(numbers, size_of(topic))}
+    topics = partitions.keys() & wanted.keys()
+    return {(topic, number) for topic in topics for number in _common(partitions[topic], wanted[topic])}
 
 
-def _below(numbers: Sequence[int], size: int) -> Iterator[int]:
+def _common(numbers: Sequence[int], wanted: Sequence[int]) -> Iterator[int]:
     if not isinstance(numbers, PartitionRanges):
-        yield from (number for number in numbers if number < size)
+        yield from set(numbers).intersection(wanted)
         return
-    for first, last in numbers.spans:
-        yield from range(first, min(last + 1, size))
+    start = 0
+    for first, last in numbers.spans_up_to(wanted[-1] if wanted else -1):
+        start = bisect_left(wanted, first, start)
+        end = bisect_right(wanted, last, start)
+        yield from wanted[start:end]
+        start = end
+
+
+def _merged(ranges: PartitionRanges) -> str:
+    """Return the text of the ranges in which ranges that touch each other are one."""
+    return PartitionRanges.of_spans(ranges.spans).text

@@ -6,14 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from rebalance_agent.model.group import GroupSnapshot
 
-__all__ = ["CLAIMABLE_MIN", "GONE_MAX", "ClusterTopics", "PartitionCount"]
+__all__ = ["GONE_MAX", "ClusterTopics", "PartitionCount"]
 
 GONE_MAX = 10_000
 """The number of deleted topics whose ids are kept: a group's records refer to them until its next assignment."""
-
-CLAIMABLE_MIN = 1_000
-"""Number of partitions that a member may always claim of a topic: more than most topics have, and few enough to
-list."""
 
 
 class ClusterTopics:
@@ -77,14 +73,6 @@ class ClusterTopics:
     def count(self, topic: str) -> int:
         """Return the partition count of the topic; 0 if it is unknown."""
         return self._counts.get(topic, 0)
-
-    def claimable(self, topic: str) -> int:
-        """Return how many partitions of the topic a member may claim in a report.
-
-        The result is the topic's partition count, but at least `CLAIMABLE_MIN`: the topic or its last partitions may be
-        newer than the last list, and the observer may have no permission to see the topic.
-        """
-        return max(self.count(topic), CLAIMABLE_MIN)
 
     def created_after(self, topic: str, at_ms: int) -> bool:
         """Whether the topic is known to have been created after ``at_ms``; topics of the first list may be older."""

@@ -155,6 +155,13 @@ def test_posts_above_the_rate_are_refused_with_retry_after():
     assert sidecar.post(three)[0] == 200
 
 
+def test_topics_without_partitions_count_against_the_rate_of_partitions():
+    sidecar = Sidecar(partitions_rate=100_000)
+    assert sidecar.post(body(*[member_event(partitions={"t": tuple(range(100_000))})] * 10))[0] == 200
+    status, _, headers = sidecar.post(body(member_event(partitions={f"{number:x}": () for number in range(10_000)})))
+    assert (status, headers["Retry-After"]) == (429, "1")
+
+
 def test_partitions_above_the_rate_are_refused_before_they_are_decoded():
     sidecar = Sidecar(partitions_rate=100_000)
     many = body(*[member_event(partitions={"t": tuple(range(100_000))})] * 10)

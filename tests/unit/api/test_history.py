@@ -2,9 +2,12 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.api import history_reports
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
+from rebalance_agent.api.history_reports import REPORT_LINE_BYTES, REPORT_TEXT_MAX, REPORTS_LINES_BYTES
 from rebalance_agent.api.shapes import RebalanceKind
 from rebalance_agent.model.episode import FailureReason, Source, Trigger
+from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 from support.observer.fakes import generation_event
@@ -166,6 +169,35 @@ def test_a_duplicate_report_is_shown_once():
     again = report(Callback.REVOKED, 3, 4_900, reprocessed_records=7)
     history = history_of(again, again, generation(4, timestamp_ms=5_000))
     assert history.rebalance("g", "id-g-4").reports == (again,)
+
+
+def test_the_decoded_size_of_reports_is_bounded():
+    topics = {f"{number:x}": () for number in range(1_200)}
+    reports = [replace(report(Callback.ASSIGNED, 4, 5_000 + number), partitions=topics) for number in range(300)]
+    history = history_of(*reports, generation(4, timestamp_ms=5_000))
+    kept = history.rebalance("g", "id-g-4").reports
+    assert all(len(json_line(each)) <= REPORT_LINE_BYTES for each in reports)
+    assert REPORTS_LINES_BYTES / 2 < sum(len(json_line(each)) for each in kept) <= REPORTS_LINES_BYTES
+    assert kept[-1].event_id == reports[-1].event_id, "the last ones are kept"
+
+
+def test_a_very_long_report_is_kept_without_its_partitions_and_the_ends_of_its_texts():
+    topics = {f"{number:x}": () for number in range(26_000)}
+    long = replace(report(Callback.ASSIGNED, 4, 5_000), partitions=topics, error="e" * 5_000)
+    history = history_of(long, generation(4, timestamp_ms=5_000))
+    assert history.rebalance("g", "id-g-4").reports == (replace(long, partitions={}, error="e" * REPORT_TEXT_MAX),)
+    hostile = history_of(replace(long, process="p" * 100_000), generation(4, timestamp_ms=5_000))
+    assert hostile.rebalance("g", "id-g-4").reports == ()
+
+
+def test_only_reports_about_the_requested_rebalance_are_decoded_and_each_is_decoded_once(monkeypatch):
+    decoded = []
+    monkeypatch.setattr(history_reports, "event_from_json", lambda data: decoded.append(data) or event_from_json(data))
+    reports = [report(Callback.ASSIGNED, number, 5_000 + number) for number in (4, 5)]
+    history = history_of(*reports, generation(4, timestamp_ms=5_000), generation(5, timestamp_ms=5_100))
+    for number in (4, 4, 5, 4, 5):
+        assert history.rebalance("g", f"id-g-{number}").reports == (reports[number - 4],)
+    assert len(decoded) == 2
 
 
 def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():

@@ -8,6 +8,7 @@ from rebalance_agent.api.posted_events import (
     LINE_BYTES_MAX,
     POST_PARTITIONS_MAX,
     PostError,
+    count_claims,
     parse_events,
 )
 from rebalance_agent.instrumentation.leading import POSTED_BYTES_MAX
@@ -82,6 +83,13 @@ def test_the_partitions_of_a_whole_post_are_bounded():
     assert len(parse_events([many] * fit)) == fit
     error = refused(*[many] * fit, line(partitions={"t": "7"}))
     assert (error.field, error.line) == ("partitions", fit + 1)
+
+
+def test_a_topic_without_partitions_counts_as_one_partition():
+    (event,) = parse_events([line(partitions={"t": "", "u": "", "v": "0-9"})])
+    assert count_claims(event) == 12
+    (event,) = parse_events([json.dumps(event_to_json(assign_event())).encode()])
+    assert count_claims(event) == 0
 
 
 def test_a_line_is_bounded():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.events import Callback, MemberEvent
-from rebalance_agent.model.partition_ranges import PartitionRanges, as_ranges, within
+from rebalance_agent.model.partition_ranges import PartitionRanges, among, as_ranges
 from rebalance_agent.model.partitions import count_partitions, pairs, to_ranges
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1)
@@ -42,11 +42,14 @@ def test_adjacent_spans_are_one_range(steps):
     assert PartitionRanges.of_spans(spans).text == to_ranges(found)
 
 
-@given(partitions, st.dictionaries(st.sampled_from(["t", "u"]), st.integers(0, 70)))
-def test_claims_beyond_the_size_of_a_topic_are_removed(claimed, sizes):
-    expected = {(topic, number) for topic, number in pairs(claimed) if number < sizes.get(topic, 0)}
-    assert within(claimed, lambda topic: sizes.get(topic, 0)) == expected
-    assert within(as_ranges(claimed), lambda topic: sizes.get(topic, 0)) == expected
+@given(partitions, partitions)
+def test_only_wanted_partitions_are_found_among_the_claimed_ones(claimed, wanted):
+    assert among(claimed, wanted) == pairs(claimed) & pairs(wanted)
+    assert among(as_ranges(claimed), wanted) == pairs(claimed) & pairs(wanted)
+
+
+def test_ranges_are_equal_if_their_numbers_are():
+    assert PartitionRanges("0-4,5,7") == PartitionRanges("0-5,7") != PartitionRanges("0-4,6,7")
 
 
 @pytest.mark.parametrize("text", ["1,", "3-1", "5,4", "0-1000000", "x", "-1", "1 ,2"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
-from rebalance_agent.model.partitions import count_partitions, pairs
-from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, topic_partitions
+from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 
@@ -63,6 +64,7 @@ class InProgress:
         self._begun: _Begun | None = None
         self._lost: _Begun | None = None
         self._stalled: dict[str, _Stalled] = {}
+        self._had: tuple[Generation, Mapping[str, TopicPartitions]] | None = None
 
     def __bool__(self) -> bool:
         """Whether a rebalance is in progress."""
@@ -107,11 +109,12 @@ class InProgress:
         last: Generation | None,
         reports: MemberReports,
         offset_ms: int | None = None,
+        episodes: Iterable[Episode] = (),
     ) -> bool:
         """Process the first or repeated evidence that the group is rebalancing; return whether anything changed.
 
         ``window``: bounds of the start. ``last``: the generation before the rebalance. ``offset_ms``: the clock offset,
-        if known.
+        if known. ``episodes``: the recent ones, whose partitions members may still have to give up.
         """
         changed = state is not self.state or self._begun is None
         self.state = state
@@ -121,7 +124,7 @@ class InProgress:
                 window.earliest_ms, window.latest_ms, window.evidence, offset_ms, window.latest_ms, unbroken=waits
             )
             for member in last.members if last else ():
-                self._stalled[member.member_id] = _stalled(member, last, reports) if last else _Stalled()
+                self._stalled[member.member_id] = self._find(member, last, reports, episodes) if last else _Stalled()
         self._begun.gone_due_ms = None
         return changed
 
@@ -135,12 +138,14 @@ class InProgress:
             begun.unbroken = begun.unbroken and waits
             begun.shown_ms = max(begun.shown_ms, asked_ms) if begun.unbroken else begun.shown_ms
 
-    def add_report(self, member_id: str, last: Generation | None, reports: MemberReports) -> bool:
-        """Process a member's new report; return whether the stalled partitions changed."""
+    def add_report(
+        self, member_id: str, last: Generation | None, reports: MemberReports, episodes: Iterable[Episode]
+    ) -> bool:
+        """Process a member's new report; return whether the stalled partitions changed. ``episodes``: see `begin`."""
         member = next((each for each in last.members if each.member_id == member_id), None) if last else None
         if not self._begun or last is None or member is None:
             return False
-        stalled = _stalled(member, last, reports)
+        stalled = self._find(member, last, reports, episodes)
         changed = stalled != self._stalled.get(member_id)
         self._stalled[member_id] = stalled
         return changed
@@ -157,7 +162,7 @@ class InProgress:
 
     def end(self) -> None:
         """End the rebalance: its record was read."""
-        self.state = self._begun = self._lost = None
+        self.state = self._begun = self._lost = self._had = None
         self._stalled = {}
 
     def give_up(self) -> None:
@@ -201,6 +206,18 @@ class InProgress:
             return lost.earliest_ms
         return lost.earliest_ms - lost.ahead_ms(offset_ms)
 
+    def _find(self, member: Member, last: Generation, reports: MemberReports, episodes: Iterable[Episode]) -> _Stalled:
+        knows = reports.knows(member.member_id)
+        if knows and (self._had is None or self._had[0] is not last):
+            self._had = last, _had_by(last.members, episodes)
+        wanted = self._had[1][member.member_id] if knows and self._had else member.assigned
+        span = ReportSpan(last.number, last.number, last.timestamp_ms, FOREVER_MS)
+        if stops := reports.stops(member, span, wanted):
+            own = pairs(member.assigned)
+            return _Stalled(reported=len(stops.keys() & own), withheld=len(stops.keys() - own))
+        silent = last.protocol is RebalanceProtocol.EAGER and not knows
+        return _Stalled(silent=count_partitions(member.assigned) if silent else 0)
+
 
 class _Stalled(NamedTuple):
     """Partitions of one member.
@@ -214,10 +231,11 @@ class _Stalled(NamedTuple):
     withheld: int = 0
 
 
-def _stalled(member: Member, last: Generation, reports: MemberReports) -> _Stalled:
-    span = ReportSpan(last.number, last.number, last.timestamp_ms, FOREVER_MS)
-    if stops := reports.stops(member, span):
-        own = pairs(member.assigned)
-        return _Stalled(reported=len(stops.keys() & own), withheld=len(stops.keys() - own))
-    silent = last.protocol is RebalanceProtocol.EAGER and not reports.knows(member.member_id)
-    return _Stalled(silent=count_partitions(member.assigned) if silent else 0)
+def _had_by(members: Iterable[Member], episodes: Iterable[Episode]) -> Mapping[str, TopicPartitions]:
+    """Return member id -> the partitions that it has, joined with, or had in a generation of ``episodes``."""
+    had = {member.member_id: pairs(member.assigned) | pairs(member.owned) for member in members}
+    for episode in episodes:
+        for member in (*episode.members_before, *(each for step in episode.generations for each in step.members)):
+            if member.member_id in had:
+                had[member.member_id] |= pairs(member.assigned)
+    return {member_id: topic_partitions(partitions) for member_id, partitions in had.items()}

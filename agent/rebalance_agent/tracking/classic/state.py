@@ -124,7 +124,7 @@ class ClassicState(TrackedGroup):
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
         """Start a rebalance whose beginning a record shows."""
         window = TimeBounds(timestamp_ms, timestamp_ms, Evidence.RECORD)
-        self._in_progress.begin(GroupState.PREPARING_REBALANCE, window, last, self._reports)
+        self._in_progress.begin(GroupState.PREPARING_REBALANCE, window, last, self._reports, None, self._episodes.all())
 
     def _begin_migrated(self, generation: Generation) -> None:
         """Process the record of a migration to classic, which repeats the last epoch without the departed members.
@@ -141,7 +141,8 @@ class ClassicState(TrackedGroup):
         earliest_ms = self._context.polls.previous_ms(poll.asked_ms) or UNKNOWN_MS
         window = TimeBounds(earliest_ms, poll.answered_ms, Evidence.LIST)
         self._in_progress.confirm(state, poll.asked_ms, clock_jumped=self._context.polls.clock_jumped(poll.asked_ms))
-        if self._in_progress.begin(state, window, self.last, self._reports, self._context.offset.ms):
+        offset_ms = self._context.offset.ms
+        if self._in_progress.begin(state, window, self.last, self._reports, offset_ms, self._episodes.all()):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
@@ -192,7 +193,7 @@ class ClassicState(TrackedGroup):
         return self._current_view(partial(self._build_view, self.last, judged=judged), judged=judged)
 
     def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:
-        if self._in_progress.add_report(event.member_id, self.last, self._reports) or begins:
+        if self._in_progress.add_report(event.member_id, self.last, self._reports, self._episodes.all()) or begins:
             self._count_stalled(now_ms)
 
     def _generation(self, before: Generation | None, observation: GroupRecord, value: GroupSnapshot) -> Generation:

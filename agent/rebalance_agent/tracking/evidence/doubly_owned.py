@@ -20,7 +20,8 @@ from typing import NamedTuple
 from rebalance_agent.assignors import find_strategy
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition, owners
-from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.model.partition_ranges import among
+from rebalance_agent.model.partitions import count_partitions, pairs, topic_partitions
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
@@ -184,8 +185,8 @@ class DoublyOwned:
             self.forget()
             return 0.0
         for member in gone:
-            host, had = member.client_host, pairs(member.assigned)
-            self.remove(member.member_id, member.client_id, host, had, at_ms, generation.seen_ms)
+            had = pairs(member.assigned)
+            self.remove(member.member_id, member.client_id, member.client_host, had, at_ms, generation.seen_ms)
         given = owners(generation.value).keys()
         return self.move(given, owners(before.value).keys() - given if before else (), at_ms)
 
@@ -200,7 +201,7 @@ class DoublyOwned:
         if clock is None:
             return
         removed = _Removed(member_id, client_id, host, clock, at_ms, now_ms + KEPT_MS)
-        given_up = self._reports.given_up(member_id)
+        given_up = self._reports.given_up(member_id, topic_partitions(partitions))
         for partition in partitions:
             stopped_ms = given_up.get(partition)
             if stopped_ms is None or clock.at_least_ms(stopped_ms) > at_ms:
@@ -230,12 +231,12 @@ class DoublyOwned:
 
     def report(self, event: MemberEvent) -> float:
         """Process a new report of a member."""
-        removed = self._removed.get(event.member_id)
-        if removed is None or event.callback not in _STOPS or event.evidence is not None:
+        removed = self._removed.get(event.member_id) if event.callback in _STOPS else None
+        if removed is None or event.evidence is not None:
             return 0.0
         if removed.returned_ms < FOREVER_MS and event.callback is not Callback.LOST:
             return 0.0  # the report is about partitions that the member got after its return
-        for partition in self._reports.partitions_of(event) & removed.held.keys():
+        for partition in among(event.partitions, topic_partitions(removed.held)):
             removed.held[partition].stopped_ms = event.started_ms
         return self._find(removed)
 
@@ -264,8 +265,7 @@ class DoublyOwned:
             del removed.held[partition]
         if not removed.held:
             del self._removed[removed.member_id]
-        doubly = {partition: span for partition, span in spans.items() if span.seconds > 0}
-        if doubly:
+        if doubly := {partition: span for partition, span in spans.items() if span.seconds > 0}:
             self.last = FormerOwner(
                 removed.member_id,
                 removed.client_id,

@@ -1,4 +1,4 @@
-"""Keeps the reports of members, bounded in bytes, members and partitions.
+"""Keeps the reports of members, bounded in bytes and members.
 
 A sender can invent members in reports, but not in the group's records. Strangers are members that no record of their
 group names; if there is no room, their reports are dropped first.
@@ -12,12 +12,10 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
-from rebalance_agent.model.partitions import count_partitions
 
 __all__ = [
     "EVENTS_PER_MEMBER_MAX",
     "GROUP_BYTES_MAX",
-    "GROUP_PARTITIONS_MAX",
     "MEMBERS_MAX",
     "REPORT_BYTES",
     "REPORT_BYTES_MAX",
@@ -38,14 +36,14 @@ EVENTS_PER_MEMBER_MAX = 32
 MEMBERS_MAX = 4_096
 """Members kept per group: twice the size of the largest groups, so that departed members are still known."""
 
-GROUP_PARTITIONS_MAX = 500_000
-"""Partitions in one group's reports. Reports contain ranges, but the evaluation needs each partition number."""
-
 REPORT_BYTES = 1_700
 """Bytes of a report without its strings: its objects, and its share of the dicts that hold it."""
 
 RANGES_BYTES = 200
 """Bytes of one topic in a report: its `PartitionRanges` and its dict entry."""
+
+CHARACTER_BYTES = 4
+"""Bytes of each character of a text with characters beyond ASCII; Python needs 1, 2 or 4, depending on the text."""
 
 NUMBER_BYTES = 36
 """Bytes of one partition that is held as a number, not in a range."""
@@ -83,7 +81,7 @@ class KeptReports:
         self._budget = budget
         self._events: dict[str, deque[MemberEvent]] = {}
         self._strangers: OrderedDict[str, None] = OrderedDict()
-        self._partitions = self._bytes = 0
+        self._bytes = 0
 
     def __len__(self) -> int:
         """The number of members with reports."""
@@ -141,12 +139,12 @@ class KeptReports:
         events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
         if len(events) == EVENTS_PER_MEMBER_MAX:
             self._release(events.popleft())
-        size, partitions = report_bytes(event), count_partitions(event.partitions)
-        while events and not self._make_room(size, partitions):
+        size = report_bytes(event)
+        while events and not self._make_room(size):
             self._release(events.popleft())
-        if not self._make_room(size, partitions):
+        if not self._make_room(size):
             return False
-        self._count(size, partitions)
+        self._count(size)
         events.append(event)
         self._events[event.member_id] = events
         return True
@@ -156,31 +154,32 @@ class KeptReports:
             del self._strangers[member_id]
             self._budget.remove_stranger(self, member_id)
 
-    def _make_room(self, size_bytes: int, partitions: int) -> bool:
+    def _make_room(self, size_bytes: int) -> bool:
         """Drop the reports of as many strangers as necessary; return whether there is room now."""
-        while self._strangers and not self._fits(size_bytes, partitions):
+        while self._strangers and self._bytes + size_bytes > GROUP_BYTES_MAX:
             self.drop(next(iter(self._strangers)))
-        return self._fits(size_bytes, partitions) and self._budget.make_room(size_bytes)
+        return self._bytes + size_bytes <= GROUP_BYTES_MAX and self._budget.make_room(size_bytes)
 
-    def _fits(self, size_bytes: int, partitions: int) -> bool:
-        """Whether the group's reports may grow by this much."""
-        return self._bytes + size_bytes <= GROUP_BYTES_MAX and self._partitions + partitions <= GROUP_PARTITIONS_MAX
-
-    def _count(self, size_bytes: int, partitions: int) -> None:
+    def _count(self, size_bytes: int) -> None:
         self._budget.left -= size_bytes
         self._bytes += size_bytes
-        self._partitions += partitions
 
     def _release(self, event: MemberEvent) -> None:
-        self._count(-report_bytes(event), -count_partitions(event.partitions))
+        self._count(-report_bytes(event))
 
 
 def report_bytes(event: MemberEvent) -> int:
-    """Return the memory of a report in bytes; strings and ranges count by their characters."""
-    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process)
+    """Return the memory of a report in bytes; ranges count by their text."""
+    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process, event.cluster_id)
     optional = (event.instance_id, event.host, event.error, event.reason)
-    ranges = sum(len(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
-    return REPORT_BYTES + ranges + sum(map(len, texts)) + sum(len(text) for text in optional if text)
+    where = event.where
+    places = (where.pod, where.node, where.workload, where.image) if where else ()
+    ranges = sum(_text_bytes(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
+    return REPORT_BYTES + ranges + sum(_text_bytes(text) for text in (*texts, *optional, *places) if text)
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else CHARACTER_BYTES * len(text)
 
 
 def _ranges_bytes(numbers: Sequence[int]) -> int:

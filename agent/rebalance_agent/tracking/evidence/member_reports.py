@@ -15,11 +15,10 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
-from rebalance_agent.model.partition_ranges import within
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partition_ranges import among
+from rebalance_agent.model.partitions import TopicPartitions, pairs
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
-from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds, end_bounds, stop_bounds
@@ -99,12 +98,15 @@ class ReportedMember:
 
 
 class MemberReports:
-    """The reports of one group's members; ``seats``: what gateways reported about the members' seats."""
+    """The reports of one group's members; ``seats``: what gateways reported about the members' seats.
 
-    def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
-        """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: the cluster's topics."""
+    A report may claim any partitions. Methods only look for the partitions that their caller wants to know about, or
+    that records assign to the member, so that other claims cause no work.
+    """
+
+    def __init__(self, budget: ReportBudget | None = None) -> None:
+        """Start without reports. ``budget`` is shared by all groups of a tracker."""
         self._kept = KeptReports(budget or ReportBudget())
-        self._topics = topics or ClusterTopics()
         self.seats = SeatOccupants()
 
     def __bool__(self) -> bool:
@@ -145,8 +147,8 @@ class MemberReports:
             if event.callback in callbacks and event.evidence is None:
                 yield event
 
-    def given_up(self, member_id: str) -> dict[Partition, int]:
-        """Map each partition that the member gave up and did not get again to the time of giving it up (epoch ms).
+    def given_up(self, member_id: str, wanted: TopicPartitions) -> dict[Partition, int]:
+        """Map each ``wanted`` partition that the member gave up, and did not get again, to the time of that (epoch ms).
 
         This is the time, by the member's clock, when its revoked or lost callback was entered, if the client measured
         it.
@@ -154,7 +156,7 @@ class MemberReports:
         given_up: dict[Partition, int] = {}
         reported = self.own(member_id, Callback.ASSIGNED, Callback.REVOKED, Callback.LOST)
         for event in sorted(reported, key=lambda event: event.started_ms):
-            for partition in self.partitions_of(event):
+            for partition in among(event.partitions, wanted):
                 if event.callback is Callback.ASSIGNED:
                     given_up.pop(partition, None)
                 else:
@@ -178,30 +180,33 @@ class MemberReports:
             self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
         )
 
-    def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
-        """Map each partition to the time when the member stopped consuming it.
+    def stops(
+        self, member: Member, span: ReportSpan, wanted: TopicPartitions | None = None
+    ) -> dict[Partition, TimeBounds]:
+        """Map each ``wanted`` partition (default: the assigned ones) to the time when the member stopped consuming it.
 
         This is the time when the member's revoked or lost callback was entered, when it left, or when its process had
         closed its connections. If the member got the partition again in between, the last stop counts. The time is
         exact if the evidence is ``members``; a gateway sees only the frames before and after.
         """
-        return self.stops_and_interruptions(member, span)[0]
+        return self.stops_and_interruptions(member, span, wanted)[0]
 
     def stops_and_interruptions(
-        self, member: Member, span: ReportSpan
+        self, member: Member, span: ReportSpan, wanted: TopicPartitions | None = None
     ) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
         """Return `stops`, and the interruptions of partitions that it stopped and resumed in the same generation."""
+        wanted = member.assigned if wanted is None else wanted
         stopped: dict[Partition, TimeBounds] = {}
         interrupted: dict[Partition, list[Interruption]] = {}
         events = self._within(member.member_id, span, _STOPS | {Callback.ASSIGNED})
         for event in sorted(events, key=lambda event: event.started_ms):
             if event.callback is Callback.ASSIGNED:
-                for partition in self.partitions_of(event) & stopped.keys() if _is_again(event, span) else ():
+                for partition in among(event.partitions, wanted) & stopped.keys() if _is_again(event, span) else ():
                     again = Interruption(stopped.pop(partition), end_bounds(event))
                     interrupted.setdefault(partition, []).append(again)
                 continue
             stop, leaving = stop_bounds(event), event.callback is Callback.LEFT
-            for partition in pairs(member.assigned) if leaving else self.partitions_of(event):
+            for partition in pairs(member.assigned) if leaving else among(event.partitions, wanted):
                 stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
         if (vacated := self._vacated(member, span)) is not None:
             for partition in pairs(member.assigned):
@@ -213,12 +218,15 @@ class MemberReports:
         at_ms = self.seats.stopped_ms(member.member_id)
         return None if at_ms is None or not span.covers(at_ms) else TimeBounds(0, at_ms, Evidence.GATEWAY)
 
-    def resumes(self, member_id: str, number: int, completed_ms: int) -> dict[Partition, TimeBounds]:
-        """Map each partition to the time when the member's assigned callback for a generation returned; see `stops`.
+    def resumes(
+        self, member_id: str, number: int, completed_ms: int, wanted: TopicPartitions
+    ) -> dict[Partition, TimeBounds]:
+        """Map ``wanted`` partitions to the time when the member's assigned callback for a generation returned.
 
         ``number``: the generation's number; ``completed_ms``: when the generation completed.
         """
         resumed: dict[Partition, TimeBounds] = {}
+        stops: list[tuple[int, set[Partition]]] | None = None
         for event in self._kept.of(member_id):
             dated = event.generation == number
             skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
@@ -227,23 +235,23 @@ class MemberReports:
                 and (dated or event.generation < 0)
                 and event.timestamp_ms >= completed_ms - skew_ms
             ):
-                for partition in self.partitions_of(event) - (set() if dated else self._given_up(event, completed_ms)):
+                claimed = among(event.partitions, wanted)
+                if not dated:
+                    stops = self._stops_since(member_id, completed_ms, wanted) if stops is None else stops
+                    # What was stopped by then is in the report of a later generation.
+                    claimed.difference_update(*(gone for at_ms, gone in stops if at_ms <= event.timestamp_ms))
+                for partition in claimed:
                     end = end_bounds(event)
                     resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
-    def partitions_of(self, event: MemberEvent) -> set[Partition]:
-        """Return the partitions of a report that the member may have; ignore other claims."""
-        return within(event.partitions, self._topics.claimable)
-
-    def _given_up(self, assigned: MemberEvent, since_ms: int) -> set[Partition]:
-        """Return the partitions stopped between ``since_ms`` and ``assigned``, the report of a later generation."""
-        return {
-            partition
-            for event in self._kept.of(assigned.member_id)
-            if event.callback in _STOPS and since_ms < event.started_ms <= assigned.timestamp_ms
-            for partition in self.partitions_of(event)
-        }
+    def _stops_since(self, member_id: str, since_ms: int, wanted: TopicPartitions) -> list[tuple[int, set[Partition]]]:
+        """Return the times after ``since_ms`` when the member stopped partitions, and the ``wanted`` ones of these."""
+        return [
+            (event.started_ms, among(event.partitions, wanted))
+            for event in self._kept.of(member_id)
+            if event.callback in _STOPS and since_ms < event.started_ms
+        ]
 
     def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
         """Return how a member of the span's first generation departed.
@@ -260,7 +268,8 @@ class MemberReports:
         revoking = [event for event in events if event.callback is Callback.REVOKED]
         in_time = [event for event in revoking if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
         stopped = self.stops(member, span)
-        gave_up = {partition for event in in_time for partition in self.partitions_of(event) if partition in stopped}
+        claimed = (among(event.partitions, member.assigned) for event in in_time)
+        gave_up = {partition for partitions in claimed for partition in partitions if partition in stopped}
         lost = Callback.LOST in callbacks
         if not lost and member.assigned and pairs(member.assigned) <= gave_up:
             return Departure.LEFT

@@ -44,6 +44,6 @@ class ReportedTimes:
         resumes = self._resumes.get(owner.member_id)
         if resumes is None:
             resumes = self._resumes[owner.member_id] = self._reports.resumes(
-                owner.member_id, self._generation.number, self._generation.timestamp_ms
+                owner.member_id, self._generation.number, self._generation.timestamp_ms, owner.assigned
             )
         return resumes

@@ -44,7 +44,7 @@ class GroupHistory:
         self.version = self.unreported = 0
         self.view: GroupView | None = None
         self.view_measured = False
-        self.reports = MemberReports(context.report_budget, context.topics)
+        self.reports = MemberReports(context.report_budget)
         self.doubly_owned = DoublyOwned(self.reports)
         self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
         self.episodes = Episodes(context, self.reports, self.totals)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, CoordinatorChange, FirstCommits, Outage
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
@@ -77,8 +78,11 @@ def without_reported(stalls: Mapping[Partition, OpenStall], reports: MemberRepor
     """Return the stalls that owners have not reported as ended, even if the reports came after the episode settled."""
     if not reports:
         return stalls
-    owners = {stalled.owner for stalled in stalls.values() if stalled.owner}
-    resumes = {owner: reports.resumes(*owner) for owner in owners}
+    owned: dict[Assigned, list[Partition]] = {}
+    for partition, stalled in stalls.items():
+        if stalled.owner:
+            owned.setdefault(stalled.owner, []).append(partition)
+    resumes = {owner: reports.resumes(*owner, topic_partitions(partitions)) for owner, partitions in owned.items()}
     return {
         partition: stalled
         for partition, stalled in stalls.items()

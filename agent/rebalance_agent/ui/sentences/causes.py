@@ -1,4 +1,4 @@
-"""Describes the causes of a rebalance in one sentence, with the names of members and topics. Pure."""
+"""Describes the causes of a rebalance, and a deploy, in one sentence each, with the names of members and topics. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,37 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.departed import departed, described
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.words import listed, plural, printable
 
-__all__ = ["why"]
+__all__ = ["rollout_text", "why"]
 
 
 def why(rebalance: ObservedRebalance) -> str:
     """Return one sentence with every cause of the rebalance."""
     parts = [_CAUSES[cause](rebalance) for cause in rebalance.closing.causes]
     return f"Why: {'; '.join(dict.fromkeys(parts))}."
+
+
+def rollout_text(event: RolloutEvent) -> str:
+    """Return one sentence on a deploy: its workload and images, the replaced members, and what it cost."""
+    workload = printable(event.workload) if event.workload else "the group's members"
+    images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
+    state = "" if event.closed else " so far, and may continue"
+    number, members = event.members_replaced, plural(event.members, "member")
+    # A second deploy can replace members again.
+    replaced = f"replaced {number} of" if number <= event.members else f"made {plural(number, 'replacement')} among"
+    return (
+        f"A rollout of {workload}{images} {replaced} {members} in "
+        f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
+        f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
+    )
+
+
+def _images(images: Sequence[str]) -> str:
+    return listed([printable(image) for image in images], 3) if images else "an unknown image"
 
 
 def _started(rebalance: ObservedRebalance) -> str:

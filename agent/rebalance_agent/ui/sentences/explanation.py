@@ -15,7 +15,7 @@ from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.ui.sentences.causes import why
+from rebalance_agent.ui.sentences.causes import rollout_text, why
 from rebalance_agent.ui.sentences.group_detail import SLOW_SECONDS_MIN
 from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
@@ -49,6 +49,9 @@ LAST_MAX = 50
 
 REPORTS_MAX = 20_000
 """Maximum members' reports kept while a file of events is searched for its last rebalances."""
+
+REPORTS_BYTES_MAX = 64 << 20
+"""Maximum bytes of these reports as JSON."""
 
 MOVES_LISTED_MAX = 6
 """Maximum moves (topic, giver, taker) that are listed; the partitions of further moves are only counted."""
@@ -94,7 +97,7 @@ def explanation_of(
     deploys = [event for event in rollouts if isinstance(event, RolloutEvent) and event.timestamp_ms >= since]
     return Explanation(
         tuple(Paragraph(_heading(rebalance), tuple(_sentences(rebalance))) for rebalance in shown),
-        tuple(map(_rollout, reversed(deploys))),
+        tuple(map(rollout_text, reversed(deploys))),
         printable(advice),
     )
 
@@ -119,7 +122,8 @@ def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
     """Return a group's last rebalances (``last`` plus one, newest first) and its rollouts, from its ``events``."""
-    history = EpisodeHistory(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
+    limits = HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX, report_bytes=REPORTS_BYTES_MAX)
+    history = EpisodeHistory(limits)
     group = None
     for event in events:
         group = event.group
@@ -279,24 +283,6 @@ def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
         )
     if closing.needed is not None and closing.moved > closing.needed:
         yield f"{plural(closing.needed, 'move')} would have been enough to get the same balance."
-
-
-def _rollout(event: RolloutEvent) -> str:
-    workload = printable(event.workload) if event.workload else "the group's members"
-    images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
-    state = "" if event.closed else " so far, and may continue"
-    number, members = event.members_replaced, plural(event.members, "member")
-    # A second deploy can replace members again.
-    replaced = f"replaced {number} of" if number <= event.members else f"made {plural(number, 'replacement')} among"
-    return (
-        f"A rollout of {workload}{images} {replaced} {members} in "
-        f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
-        f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
-    )
-
-
-def _images(images: Sequence[str]) -> str:
-    return listed([printable(image) for image in images], 3) if images else "an unknown image"
 
 
 def _wrapped(heading: str, text: str) -> str:

@@ -212,25 +212,10 @@ def test_members_that_claim_every_possible_partition_take_little_memory():
     assert after - before <= REPORT_BYTES_MAX - budget.left < 10**6
 
 
-def test_nonexistent_partitions_are_ignored_without_cost():
-    topics = ClusterTopics()
-    topics.update(T0, {"t": 2_000})
-    log = MemberReports(topics=topics)
-    known, unlisted = _claim("m", "0-1999,50000-99999"), replace(_claim("m", ""), partitions={"u": (5, 5_000)})
-    assert log.partitions_of(known) == {("t", number) for number in range(2_000)}
-    assert log.partitions_of(unlisted) == {("u", 5)}, "the list of topics may be older than the report"
-
-
-def test_the_partitions_in_the_reports_of_one_group_are_bounded(monkeypatch):
-    monkeypatch.setattr(kept_reports, "GROUP_PARTITIONS_MAX", 250)
+def test_claims_of_one_member_leave_room_for_the_reports_of_others():
     log = MemberReports()
-    assert log.add(_claim("a", "0-99", 1), T0 + 1)
-    assert log.add(_claim("b", "0-99", 1), T0 + 1)
-    assert not log.add(_claim("c", "0-99", 1), T0 + 1)
-    assert log.add(_claim("a", "0-98", 2), T0 + 2), "it replaces the member's own older report"
-    assert [len(event.partitions["t"]) for event in log.own("a", Callback.ASSIGNED)] == [99]
-    log.clear()
-    assert log.add(_claim("c", "0-99", 1), T0 + 1)
+    assert all(log.add(_claim("a", "0-99999", number), T0 + 99) for number in range(EVENTS_PER_MEMBER_MAX))
+    assert log.add(_claim("b", "0-9", 1), T0 + 99)
 
 
 def test_deleted_groups_free_their_reports():

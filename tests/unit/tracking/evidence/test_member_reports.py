@@ -64,14 +64,18 @@ def test_a_report_of_the_right_generation_at_an_impossible_time_is_ignored():
 def test_reports_of_a_client_without_generations_are_matched_by_time():
     assert log_of(revoked("a", 20_000, 20_010, -1, (0, 1))).stops(A, SPAN) != {}
     assert log_of(revoked("a", 9_000, 9_010, -1, (0, 1))).stops(A, SPAN) == {}
-    assert log_of(assigned("a", 30_001, 30_005, -1, (0, 1))).resumes("a", NEW.number, NEW.timestamp_ms) != {}
-    assert log_of(assigned("a", 10_001, 10_005, -1, (0, 1))).resumes("a", NEW.number, NEW.timestamp_ms) == {}
+    assert (
+        log_of(assigned("a", 30_001, 30_005, -1, (0, 1))).resumes("a", NEW.number, NEW.timestamp_ms, A.assigned) != {}
+    )
+    assert (
+        log_of(assigned("a", 10_001, 10_005, -1, (0, 1))).resumes("a", NEW.number, NEW.timestamp_ms, A.assigned) == {}
+    )
 
 
 def test_without_generations_a_later_assignment_is_matched_by_the_revocation_before_it():
     later = (revoked("a", 50_000, 50_010, -1, (0, 1)), assigned("a", 53_000, 53_005, -1, (0, 1)))
-    assert log_of(*later).resumes("a", NEW.number, NEW.timestamp_ms) == {}
-    assert log_of(*later[1:]).resumes("a", NEW.number, NEW.timestamp_ms) == dict.fromkeys(
+    assert log_of(*later).resumes("a", NEW.number, NEW.timestamp_ms, A.assigned) == {}
+    assert log_of(*later[1:]).resumes("a", NEW.number, NEW.timestamp_ms, A.assigned) == dict.fromkeys(
         (("t", 0), ("t", 1)), exactly(53_005)
     )
 
