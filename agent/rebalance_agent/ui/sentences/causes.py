@@ -1,4 +1,4 @@
-"""Describes the causes of a rebalance, and a deploy, in one sentence each, with the names of members and topics. Pure."""
+"""Describes in one sentence the causes of a rebalance, or a deploy, with the names of members and topics. Pure."""
 
 from __future__ import annotations
 
