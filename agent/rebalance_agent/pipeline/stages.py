@@ -24,6 +24,7 @@ from rebalance_agent.pipeline.recommendations.recommendation_rows import recomme
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import expectations
+from rebalance_agent.pipeline.tables.repeated_events import remove_repeated
 from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS, TABLES
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
@@ -69,8 +70,12 @@ def aggregate(
 ) -> None:
     """Compute the other tables of `AGGREGATED` from ``events``, and ``baselines`` as of ``now_ms``.
 
+    Rows of ``events`` with repeated ids are deleted first.
+
     Unless ``full`` is True, generations, members and group_hours are computed only for changed days (`increments`).
     """
+    if number := remove_repeated(tables):
+        on_step(f"events: {number} deleted, because other events have the same ids")
     update(tables, now_ms, on_step, full=full)
     on_step("baselines")
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
@@ -124,7 +129,7 @@ def advise(tables: DeltaTables, on_step: OnStep) -> None:
 def follow_advice(tables: DeltaTables, on_step: OnStep) -> None:
     """Compute ``advice`` from its rows of the last run and from the other tables."""
     on_step("advice: what became of earlier recommendations")
-    read = (tables.read(name) for name in ("advice", "recommendations", "generations", "members"))
+    read = (tables.read(name) for name in ("advice", "recommendations", "generations", "members", "events"))
     states = advice_states(*read).persist()
     try:
         tables.overwrite("advice", with_withheld(states))

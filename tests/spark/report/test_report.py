@@ -118,6 +118,15 @@ def test_deploys_and_storms_are_those_of_the_tables(filled):
     assert len(reported.storms) == filled.read("group_hours").where("storms > 0").count()
 
 
+def test_a_generation_after_the_report_was_made_does_not_prolong_it(filled):
+    held = Held(filled.spark)
+    held.frames |= filled.frames
+    rows = filled.read("generations")
+    ahead = F.lit(MADE_AT + dt.timedelta(days=25_000))
+    held.frames["generations"] = rows.unionByName(rows.limit(1).withColumn("completed_at", ahead))
+    assert collect(held, MADE_AT) == collect(filled, MADE_AT)
+
+
 def test_the_page_is_rendered_from_the_rows(filled):
     text = page(collect(filled, MADE_AT, details=1))
     assert "made 2026-06-09 00:00" in text

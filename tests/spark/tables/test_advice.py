@@ -61,7 +61,11 @@ def recommended(spark, groups, **columns):
 def run(spark, folder, until, groups, *more):
     """Run the stage with the history until a day, and return the rows by group."""
     tables = DeltaTables(spark, str(folder))
-    rows = generations(events_frame(spark, history(until)))
+    read_at = dt.datetime.fromtimestamp((MONDAY_MS + until * DAY_MS + 12 * HOUR_MS) / 1000, dt.UTC)
+    # An event with a wrong time changes no row of other groups.
+    events = events_frame(spark, [*history(until), day("ahead", 25_000, 1.0)], read_at)
+    rows = generations(events)
+    tables.overwrite("events", events)
     tables.overwrite("generations", rows)
     tables.overwrite("members", members(rows))
     tables.overwrite("recommendations", recommended(spark, groups, more=more))
@@ -146,5 +150,5 @@ def test_no_history_keeps_the_rows(spark):
         "given_at": dt.datetime(2024, 1, 1, tzinfo=dt.UTC), "last_given_at": dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
     }  # fmt: skip
     earlier = frame(spark, "advice", row)
-    nothing = (frame(spark, name) for name in ("recommendations", "generations", "members"))
+    nothing = (frame(spark, name) for name in ("recommendations", "generations", "members", "events"))
     assert with_withheld(advice_states(earlier, *nothing)).collect() == earlier.collect()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line, json_object
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import event_id
@@ -170,6 +170,17 @@ def test_an_event_with_a_missing_part_or_one_of_another_revision_is_omitted(rows
     assert [identity for identity, row in rows.items() if row["cluster_id"] == "parts"] == [WHOLE.event_id]
 
 
+def test_an_event_whose_parts_are_too_large_together_is_omitted(spark, monkeypatch):
+    """The bodies of an event are collected in one row, and Spark cannot hold a row of two gigabytes."""
+    parts = split(WHOLE)
+    size = sum(len(json_line(part)) for part in parts)
+    counts = []
+    for limit in (size, size - 1):
+        monkeypatch.setattr(module, "EVENT_CHARACTERS_MAX", limit)
+        counts.append(generations(events_frame(spark, parts)).count())
+    assert counts == [1, 0]
+
+
 def test_a_generation_has_the_id_of_its_deploy(rows):
     of_group = [row for row in rows.values() if row["cluster_id"] == "deploys"]
     found = {(row["completed_at"] - MONDAY_MS) // 1_000: row["rollout"] for row in of_group}
@@ -177,11 +188,12 @@ def test_a_generation_has_the_id_of_its_deploy(rows):
 
 
 def test_fields_that_this_release_does_not_know_stay_in_a_joined_body():
-    parts = [
-        {"members": [{"member_id": name, "news": 1}], "part": number, "later": "é\ud800"}
-        for number, name in enumerate("ab")
-    ]
-    whole = json.loads(module.joined_body([json.dumps(part) for part in parts]))
-    assert whole["members"] == [{"member_id": "a", "news": 1}, {"member_id": "b", "news": 1}]
+    parts = []
+    for number, name in enumerate("ab"):
+        part = event_to_json(generation(MONDAY_MS, 1, [member(name)], part=number, parts=2))
+        part["members"][0]["news"] = 1
+        parts.append(json.dumps(part | {"later": "é\ud800"}))
+    whole = json.loads(module.joined_body(parts))
+    assert [(each["member_id"], each["news"]) for each in whole["members"]] == [("a", 1), ("b", 1)]
     assert (whole["part"], whole["parts"]) == (0, 1)
     assert whole["later"].startswith("é")

@@ -163,7 +163,7 @@ def test_a_report_with_its_cluster_speaks_of_that_ones_group_only(spark):
 
 
 def test_a_group_that_no_task_can_hold_is_refused_by_name(spark, monkeypatch):
-    monkeypatch.setattr(module, "EVENT_BYTES_MAX", 100)
+    monkeypatch.setattr(module, "EVENT_CHARACTERS_MAX", 100)
     found = read_studies(study(spark, {"clustered": HISTORIES["clustered"]}).toPandas()).whatif
     assert {"too large" in each.refused for each in found.outcomes} == {True}
     assert "too large" in recommend(found).sentence

@@ -1,7 +1,8 @@
 """Computes table `advice`: every advice that a run gave, with its state and its saving as of the end of the history.
 
 The end of the history is the newest generation of all groups, not the time of the run, so that a repeated run gives the
-same result.
+same result. No generation counts as later than the time at which it was read (`cluster_ends`): one event with a wrong
+time must not end the advice of all groups.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.pipeline.recommendations.advice_rows import group_rows
 from rebalance_agent.pipeline.recommendations.advice_state import AdviceState
 from rebalance_agent.pipeline.recommendations.given_advice import AdviceKind
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.advice_schemas import ADVICE
+from rebalance_agent.pipeline.tables.generation_spans import cluster_ends
 
 __all__ = ["MISSED_MIN", "advice_states", "with_withheld"]
 
@@ -38,13 +41,13 @@ _WITHHELD_FROM = (AdviceState.OPEN.value, AdviceState.IGNORED.value)
 
 
 def advice_states(
-    earlier: DataFrame, recommendations: DataFrame, generations: DataFrame, members: DataFrame
+    earlier: DataFrame, recommendations: DataFrame, generations: DataFrame, members: DataFrame, events: DataFrame
 ) -> DataFrame:
     """Return what became of each group's advice, from the rows of the last run (``earlier``) and the other tables.
 
     `with_withheld` evaluates the result more than once, so persist it.
     """
-    newest = generations.agg(F.max(F.unix_millis("completed_at"))).first()
+    newest = cluster_ends(events.where(F.col("kind") == GenerationEvent.KIND)).agg(F.max("end")).first()
     if newest is None or newest[0] is None:
         return earlier
     as_of_ms = int(newest[0])

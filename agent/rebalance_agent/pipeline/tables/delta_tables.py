@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from delta.tables import DeltaMergeBuilder, DeltaTable
@@ -118,13 +118,13 @@ class DeltaTables:
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
         retry_conflicts(lambda: writer.save(self.path(name)))
 
-    def remove(self, name: str, keys: DataFrame) -> None:
-        """Delete the rows with these keys."""
-        table = _table_named(name)
+    def remove(self, name: str, keys: DataFrame, columns: Sequence[str] = ()) -> None:
+        """Delete the rows that have the same values as a row of ``keys`` in ``columns``, by default the table's key."""
+        columns = columns or _table_named(name).keys
         if not self.exists(name):
             return
-        same = " AND ".join(f"old.`{key}` <=> gone.`{key}`" for key in table.keys)
-        gone = keys.select(*table.keys).distinct().alias("gone")
+        same = " AND ".join(f"old.`{column}` <=> gone.`{column}`" for column in columns)
+        gone = keys.select(*columns).distinct().alias("gone")
         retry_conflicts(lambda: self._delta(name).alias("old").merge(gone, same).whenMatchedDelete().execute())
 
     def expire(self, name: str, column: str, before: dt.date) -> int:

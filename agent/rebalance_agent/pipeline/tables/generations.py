@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import cast
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import StringType
 
@@ -25,7 +25,10 @@ from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, GROUP
 from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
-__all__ = ["generations", "joined_body"]
+__all__ = ["EVENT_CHARACTERS_MAX", "generations", "joined_body"]
+
+EVENT_CHARACTERS_MAX = 64 << 20
+"""Maximum characters of JSON in all parts of an event together; enough for a quarter of a million members."""
 
 _COPIED = tuple(
     field.name
@@ -56,8 +59,9 @@ _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "day", "revision
 def generations(events: DataFrame) -> DataFrame:
     """Return the rows of table ``generations`` for rows of table ``events`` (each event once, in its highest revision).
 
-    An event with missing parts is left out until the parts arrive. An event that cannot be a row is left out, too, and
-    the expectations count it: `ingest` rejects such events, but earlier releases did not.
+    An event with missing parts is left out until the parts arrive. Left out are also an event whose parts are too large
+    together (`EVENT_CHARACTERS_MAX`, `joined_body`), and an event that cannot be a row. The expectations count the
+    latter: `ingest` rejects such events, but earlier releases did not.
     """
     whole = _whole(events.where(F.col("kind") == GenerationEvent.KIND))
     parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(
@@ -97,11 +101,14 @@ def _whole(events: DataFrame) -> DataFrame:
     """Return the events with their parts joined under the id of the first part."""
     columns = ("event_id", "source", "origin", "body")
     # Few groups are so large that their events are split; only the split events are shuffled.
+    # Sizes are summed in a window, which can be larger than memory, before the bodies are collected in one row.
+    whole = Window.partitionBy(*_ONE_EVENT)
     pieces = (
         events.where("parts > 1")
+        .withColumns({"found": F.count("*").over(whole), "size": F.sum(F.length("body")).over(whole)})
+        .where((F.col("found") == F.col("parts")) & (F.col("size") <= EVENT_CHARACTERS_MAX))
         .groupBy(*_ONE_EVENT)
         .agg(F.sort_array(F.collect_list(F.struct("part", *columns))).alias("pieces"))
-        .where(F.size("pieces") == F.col("parts"))
     )
     first = F.col("pieces")[0]
     joined = pieces.select(

@@ -2,7 +2,8 @@
 
 A group's history is divided into chunks of bounded size (`CHUNK_BYTES`), so that a history of any length fits into a
 task. The end of a chunk is replayed again at the start of the next chunk, so that the next chunk begins with the
-members' current assignment and the figures of chunks add up. A group with an event above `EVENT_BYTES_MAX` is refused.
+members' current assignment and the figures of chunks add up. A group with an event above `EVENT_CHARACTERS_MAX` is
+refused.
 ``rebalance_agent.advice`` computes a chunk's result (*study*) once, for both tables and `recommendations`.
 """
 
@@ -39,11 +40,11 @@ from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.pipeline.table_schema import GROUP, Table, columns
 from rebalance_agent.pipeline.tables.advice_schemas import FIDELITY, WHATIF
+from rebalance_agent.pipeline.tables.generations import EVENT_CHARACTERS_MAX
 from rebalance_agent.visible_names import visible
 
 __all__ = [
     "CHUNK_BYTES",
-    "EVENT_BYTES_MAX",
     "NOT_IN_WORKER",
     "STUDIES",
     "Study",
@@ -60,9 +61,6 @@ CHUNK_BYTES = 8 << 20
 
 LEAD_SHARE = 8
 """The next chunk repeats the last 1/8 of a chunk, or its last generation: enough for an episode that is cut in two."""
-
-EVENT_BYTES_MAX = 64 << 20
-"""Maximum characters of a generation's JSON, with its parts joined; enough for a quarter of a million members."""
 
 OBJECTS_NEW_MAX = 100_000
 """New objects between two runs of a worker's garbage collector; with the default of 700, runs took 12 % of the time."""
@@ -105,14 +103,14 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
 
     chunks = _with_reports(_chunks(generations), generations, events)
     # Nearly all bytes are in the bodies, so the bodies are joined last and shuffled only once.
-    bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
+    bodies = generations.where(F.length("body") <= EVENT_CHARACTERS_MAX).select("event_id", "body")
     rows = chunks.join(bodies, "event_id", "left").select(
         *GROUP,
         "chunk",
         "leads",
         "event_id",
         # A refused group's bodies must not reach a task.
-        F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("body")).alias("body"),
+        F.when(F.col("largest") <= EVENT_CHARACTERS_MAX, F.col("body")).alias("body"),
         "largest",
         "instrumented",
         "generation",
@@ -145,7 +143,7 @@ def _chunks(generations: DataFrame) -> DataFrame:
     )
     late = F.col("end") > (F.col("_piece") + 1) * CHUNK_BYTES - CHUNK_BYTES // LEAD_SHARE
     leading = (late & (F.col("chunk") < F.col("last"))) | (F.col("next") > F.col("chunk"))
-    known = F.col("largest") <= EVENT_BYTES_MAX
+    known = F.col("largest") <= EVENT_CHARACTERS_MAX
     twice = known & leading & (F.col("size") <= CHUNK_BYTES)
     return (
         numbered.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
@@ -235,7 +233,7 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | No
         asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
     if rows["body"].isna().any():
         size = int(rows["largest"].iloc[0])
-        reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
+        reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_CHARACTERS_MAX}"
         return _refused(cluster_id, group, reason, asked)
     events = (event_from_json(json.loads(body)) for body in rows["body"])
     try:

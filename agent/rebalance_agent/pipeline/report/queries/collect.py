@@ -25,10 +25,12 @@ __all__ = ["collect"]
 def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS_MAX) -> ReportData:
     """Return the data of the whole report; ``details``: the number of groups with charts of their own.
 
+    Generations after ``made_at`` are left out: one event with a wrong time must not prolong the report by years.
+
     Raises:
         PipelineError: the table ``generations`` has no closed episode.
     """
-    generations = tables.read("generations")
+    generations = tables.read("generations").where(F.col("completed_at") <= F.lit(made_at))
     episodes = generations.where("closes_episode")
     since, until, period_s = periods(*_span(episodes))
     period = F.floor((F.unix_timestamp("completed_at") - int(since.timestamp())) / period_s).cast("int")
@@ -42,7 +44,7 @@ def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS
         groups=groups,
         costs=cost_rows(by_period),
         week=week_rows(episodes),
-        storms=storm_rows(tables),
+        storms=storm_rows(tables, made_at),
         deploys=deploys,
         details=detail_rows(tables, generations, [row.key for row in groups[:details]]),
         groups_in_all=groups_in_all,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
@@ -32,9 +34,10 @@ def week_rows(episodes: DataFrame) -> tuple[WeekRow, ...]:
     return tuple(WeekRow(*row) for row in sorted(rows))
 
 
-def storm_rows(tables: DeltaTables) -> tuple[StormRow, ...]:
-    """Return the hours in which storms began, the latest first."""
-    storms = tables.read("group_hours").where("storms > 0").orderBy(F.desc("hour"), *GROUP).limit(STORMS_MAX)
+def storm_rows(tables: DeltaTables, until: dt.datetime) -> tuple[StormRow, ...]:
+    """Return the hours in which storms began, up to ``until``, the latest first."""
+    hours = tables.read("group_hours").where((F.col("storms") > 0) & (F.col("hour") <= F.lit(until)))
+    storms = hours.orderBy(F.desc("hour"), *GROUP).limit(STORMS_MAX)
     return tuple(StormRow(*row) for row in collected(storms, *GROUP, "hour", "rebalances"))
 
 
