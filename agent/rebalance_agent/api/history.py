@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
-from rebalance_agent.api.history_reports import REPORTS_LINES_BYTES, DecodedReports, HistoryReports
+from rebalance_agent.api.history_reports import DecodedReports, HistoryReports
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
 from rebalance_agent.api.view_shapes import build_aborted, build_rebalance
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
@@ -34,8 +34,6 @@ LINE_BYTES = 1_500
 class HistoryLimits(NamedTuple):
     """Bounds: ``rebalances``, ``rollouts`` and member ``reports`` per group; ``groups`` and ``size_bytes`` in total.
 
-    ``report_bytes``: the JSON of one group's reports.
-
     The defaults suffice for a day of an ordinary group, and for about 15,000 rebalances of 20 members each in total.
     """
 
@@ -44,7 +42,6 @@ class HistoryLimits(NamedTuple):
     reports: int = 400
     groups: int = 10_000
     size_bytes: int = 32 << 20
-    report_bytes: int = REPORTS_LINES_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +202,7 @@ class EpisodeHistory:
     def _touch(self, name: str) -> _Group:
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = _Group(HistoryReports(self._limits.reports, self._limits.report_bytes))
+            group = self._groups[name] = _Group(HistoryReports(self._limits.reports))
         self._groups.move_to_end(name)
         return group
 

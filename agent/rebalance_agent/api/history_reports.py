@@ -18,14 +18,7 @@ from rebalance_agent.api.view_shapes import reports_about
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import Callback, MemberEvent
 
-__all__ = [
-    "REPORTS_LINES_BYTES",
-    "REPORT_LINE_BYTES",
-    "REPORT_TEXT_MAX",
-    "DecodedReports",
-    "HistoryReports",
-    "KeptReport",
-]
+__all__ = ["MEAN_LINE_BYTES", "REPORT_LINE_BYTES", "REPORT_TEXT_MAX", "DecodedReports", "HistoryReports", "KeptReport"]
 
 REPORT_LINE_BYTES = 16_384
 """Maximum bytes of a report's JSON. A longer report is kept without its partitions and the ends of its texts."""
@@ -33,8 +26,8 @@ REPORT_LINE_BYTES = 16_384
 REPORT_TEXT_MAX = 1_000
 """Characters of an error or a reason in a report that was longer than `REPORT_LINE_BYTES`."""
 
-REPORTS_LINES_BYTES = 2**20
-"""Bytes of the JSON of one group's reports: four times what 400 ordinary reports have."""
+MEAN_LINE_BYTES = 2_600
+"""Largest mean of the bytes of JSON per report in a full history: four times those of an ordinary report."""
 
 
 class KeptReport(NamedTuple):
@@ -51,10 +44,10 @@ class KeptReport(NamedTuple):
 class HistoryReports:
     """The last reports of one group's members, the oldest first."""
 
-    def __init__(self, reports_max: int, lines_bytes_max: int = REPORTS_LINES_BYTES) -> None:
-        """``reports_max``: the number of reports; ``lines_bytes_max``: the bytes of their JSON."""
+    def __init__(self, reports_max: int) -> None:
+        """Keep up to ``reports_max`` reports, with up to `MEAN_LINE_BYTES` times as many bytes of JSON."""
         self._reports: deque[KeptReport] = deque()
-        self._reports_max, self._lines_bytes_max = reports_max, lines_bytes_max
+        self._reports_max, self._lines_bytes_max = reports_max, MEAN_LINE_BYTES * reports_max
         self._lines_bytes = 0
 
     @property

@@ -293,9 +293,7 @@ class RebalanceDetail:
     group: Annotated[str, "the group's id"]
     rebalance: Annotated[Rebalance, "its entry in the list"]
     events: Annotated[tuple[Event, ...], "the events of the rebalance in order, as in the topic `rebalance-events`"]
-    reports: Annotated[
-        tuple[Event, ...], "the members' reports from that time, oldest first; long ones without partitions"
-    ]
+    reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first; long ones shortened"]
     before: Annotated[
         tuple[Event, ...],
         "the previous generation, if it is from before the agent's start and was therefore not published",

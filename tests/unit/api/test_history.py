@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.api import history_reports
 from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
-from rebalance_agent.api.history_reports import REPORT_LINE_BYTES, REPORT_TEXT_MAX, REPORTS_LINES_BYTES
+from rebalance_agent.api.history_reports import MEAN_LINE_BYTES, REPORT_LINE_BYTES, REPORT_TEXT_MAX
 from rebalance_agent.api.shapes import RebalanceKind
 from rebalance_agent.model.episode import FailureReason, Source, Trigger
 from rebalance_agent.model.event_json import event_from_json, json_line
@@ -177,7 +177,8 @@ def test_the_decoded_size_of_reports_is_bounded():
     history = history_of(*reports, generation(4, timestamp_ms=5_000))
     kept = history.rebalance("g", "id-g-4").reports
     assert all(len(json_line(each)) <= REPORT_LINE_BYTES for each in reports)
-    assert REPORTS_LINES_BYTES / 2 < sum(len(json_line(each)) for each in kept) <= REPORTS_LINES_BYTES
+    most = MEAN_LINE_BYTES * HistoryLimits().reports
+    assert most / 2 < sum(len(json_line(each)) for each in kept) <= most
     assert kept[-1].event_id == reports[-1].event_id, "the last ones are kept"
 
 

@@ -50,9 +50,6 @@ LAST_MAX = 50
 REPORTS_MAX = 20_000
 """Maximum members' reports kept while a file of events is searched for its last rebalances."""
 
-REPORTS_BYTES_MAX = 64 << 20
-"""Maximum bytes of these reports as JSON."""
-
 MOVES_LISTED_MAX = 6
 """Maximum moves (topic, giver, taker) that are listed; the partitions of further moves are only counted."""
 
@@ -122,8 +119,7 @@ def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
     """Return a group's last rebalances (``last`` plus one, newest first) and its rollouts, from its ``events``."""
-    limits = HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX, report_bytes=REPORTS_BYTES_MAX)
-    history = EpisodeHistory(limits)
+    history = EpisodeHistory(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
     group = None
     for event in events:
         group = event.group
