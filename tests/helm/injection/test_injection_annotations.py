@@ -1,4 +1,4 @@
-"""Annotations that take effect on pods (`injection.annotations`): none for image, secrets, brokers or topic by default."""
+"""Annotations that take effect on pods (`injection.annotations`): by default none for image, secrets, brokers, topic."""
 
 import pytest
 import yaml
