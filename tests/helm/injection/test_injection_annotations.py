@@ -1,4 +1,4 @@
-"""Annotations that take effect on pods (`injection.annotations`): by default none for image, secrets, brokers, topic."""
+"""Annotations that take effect on pods (`injection.annotations`): by default not image, secrets, brokers and topic."""
 
 import pytest
 import yaml
