@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Annotations with an effect on pods (`injection.annotations`): by default none for image, secrets, brokers, topic."""
-=======
 """Annotations that take effect on pods (`injection.annotations`): by default not image, secrets, brokers and topic."""
->>>>>>> wt-sec-chart
 
 import pytest
 import yaml
