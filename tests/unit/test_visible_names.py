@@ -1,4 +1,4 @@
-"""Two different names never look the same in a label, on a page or in a table."""
+"""Two different names never look the same in a label or on a page."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.model.event_json import json_line
-from rebalance_agent.pipeline.ingest.event_rows import event_row
 from rebalance_agent.ui.words import escaped
 from rebalance_agent.visible_names import visible
-from support.observer.views import member_event
 
 PIECES = ["\\", "\ud800", "\udfff", "ud800", "udfff", "u", "d800", "a", "n", '"', "\n", "\U00010000", "\\\\ud800"]
 NAMES = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(st.characters(), max_size=8)
@@ -44,7 +41,6 @@ def test_the_name_follows_from_its_text_so_no_two_names_have_the_same(name):
 WAYS = {
     "label": lambda name: TextFormat(name).lines([("a", (("l", name),), 1.0)]),
     "page": escaped,
-    "row": lambda name: event_row(json_line(member_event(group=name))).group,
 }
 
 

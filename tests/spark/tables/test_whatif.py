@@ -46,12 +46,9 @@ GROUPS = {
 }
 HISTORIES = {group: of_group(events, group) for group, events in GROUPS.items()}
 ENDED = of_group(
-    [replace(clustered(1)[0], cluster_id="\ud800", members=(), topics={}, assigned=0, unassigned=0)], "ended"
+    [replace(clustered(1)[0], cluster_id="\u8a9e", members=(), topics={}, assigned=0, unassigned=0)], "ended"
 )
-"""Retention left only the end of a group, without anything to replay, in a task with other groups.
-
-Its cluster has a name that UTF-8 cannot encode.
-"""
+"""Retention left only the end of a group, without anything to replay, in a task with other groups."""
 REPORTS = [
     AssignEvent(f"a{number}", "reported", START_MS, "sticky", "c", number, 0.1, 2, 6, "p", number)
     for number in range(1, 7)
