@@ -28,6 +28,8 @@ EXPECTED = {
 POSSIBLE = {
     # On a busy machine its members start in two rebalances, and range with random ids causes excess moves.
     ("KafkaGroupExcessMoves", "clicks-range"),
+    # On a busy machine its four members join one after the other, which aborts three generations.
+    ("KafkaGroupRebalanceFailed", "clicks-hosts"),
 }
 
 
