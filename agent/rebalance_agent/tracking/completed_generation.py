@@ -67,6 +67,17 @@ class PartitionHandover:
     active_ms: int | None = None
     earlier: tuple[PartitionHandover, ...] = ()
 
+    def last_seen(self, seen: LastSeen, *, returned: bool) -> LastSeen:
+        """Return when the old owner was last active before this handover; ``seen``: as recorded under its member id.
+
+        A member that departed may have ``returned`` under its id, and may even have departed again: what was recorded
+        after its return does not count.
+        """
+        if not self.departed or self.released_ms is None:
+            return seen
+        later = seen.worked_ms is not None and seen.worked_ms > self.released_ms
+        return LastSeen(worked_ms=self.active_ms) if returned or later else seen
+
 
 @dataclass(frozen=True, slots=True)
 class Generation:

@@ -12,7 +12,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed_since
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
-from rebalance_agent.tracking.evidence.known_times import Outage
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
 from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
@@ -67,9 +67,15 @@ class TrackerContext:
 
         ``at_ms`` is by the coordinators' clock (epoch ms).
         """
-        away = self.outages.since(at_ms + (self.offset.ms or 0))
-        return away or changed_since(at_ms, self.coordinators.changes(partition))
+        if self.outages.since(at_ms + (self.offset.ms or 0)):
+            return True
+        slow = any(period.until_ms >= at_ms for period in self.commits.answers.outages(FOREVER_MS))
+        return slow or changed_since(at_ms, self.coordinators.changes(partition))
 
     def outages_until(self, now_ms: int) -> tuple[Outage, ...]:
-        """Return the recent outages of brokers known at ``now_ms`` (observer's clock), by the coordinators' clock."""
-        return self.outages.spans(now_ms, self.offset.ms or 0)
+        """Return the recent outages of brokers known at ``now_ms`` (observer's clock), by the coordinators' clock.
+
+        Periods in which brokers answered slowly for a long time are included.
+        """
+        offset_ms = self.offset.ms or 0
+        return (*self.outages.spans(now_ms, offset_ms), *self.commits.answers.outages(now_ms - offset_ms))

@@ -29,6 +29,8 @@ from rebalance_agent.tracking.rebalance.triggers import one_departed, staying_ma
 
 __all__ = ["StepMoments"]
 
+_NO_HANDOVER = PartitionHandover()
+
 
 class StepMoments:
     """One generation of an episode: when each of its partitions stopped and resumed."""
@@ -38,17 +40,16 @@ class StepMoments:
     ) -> None:
         """``generation`` follows ``before``; members joined it until ``joined_ms`` with the ``claimed`` partitions."""
         self._fresh = episode.fresh and not (before and owners(before.value))
-        self._first = episode.generations[0]
-        self._before = before
+        self._first, self._before = episode.generations[0], before
         self._generation = generation
         self.joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
         self._waited = kept_waiting(before, generation)
+        self._alive = {member.member_id for member in generation.members}
         span = ReportSpan.between(before, episode.last) if before else None
         self._reported = ReportedTimes(reports, span, generation)
         self.claimed = claimed_partitions(generation)
         self._lost_ms = unrecorded_losses(before, generation, self._worked_ms, reports.measures)
-        self._alive = {member.member_id for member in generation.members}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
         self._given = GivenTogether(None if self.everything_stops else before, generation)
 
@@ -85,14 +86,14 @@ class StepMoments:
         """Return when ``owner`` (of the generation before) stopped consuming the partition of this ``handover``."""
         stop = self._reported.stops(owner).get(partition)
         if stop is not None and stop.evidence is Evidence.MEMBERS:
-            return self._unless_outage(owner, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
+            return self._unless_outage(owner, handover, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
         if self.may_have_lost(partition, owner):
             return Moment(self._lost_ms[owner.member_id], self._generation.timestamp_ms)
         moment = self._given_up(owner) if self.gave_up(partition, owner) else self._recorded_stop(owner, handover)
         if stop is not None:
             latest_ms = min(moment.latest_ms, stop.latest_ms)
             moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
-        return self._unless_outage(owner, moment)
+        return self._unless_outage(owner, handover, moment)
 
     def interruptions(self, partition: Partition, owner: Member) -> list[tuple[Moment, Moment]]:
         """Return when ``owner`` (of the generation before) stopped and resumed consuming the partition."""
@@ -118,7 +119,7 @@ class StepMoments:
         if generation.departures.get(owner.member_id) is Departure.LEFT:
             return removed_ms
         silent_ms = last_contact_ms(removed_ms, owner.session_timeout_ms, generation.coordinator_changes)
-        seen_ms = generation.last_seen.get(owner.member_id, LastSeen()).contact_ms
+        seen_ms = self._last_seen(owner, handover).contact_ms
         return silent_ms if seen_ms is None else max(silent_ms, seen_ms)
 
     def may_have_lost(self, partition: Partition, owner: Member) -> bool:
@@ -159,18 +160,17 @@ class StepMoments:
         if handover.released_ms is not None:
             if owner.member_id in self._alive and not handover.departed:
                 return Moment(self._start().earliest_ms, handover.released_ms)
-            return self._last_active(
-                owner, handover.released_ms, self._noticed_ms(owner, handover, handover.released_ms)
-            )
+            noticed_ms = self._noticed_ms(owner, handover, handover.released_ms)
+            return self._last_active(owner, handover, handover.released_ms, noticed_ms)
         if generation.returned:
             # A member that is away for longer than its session timeout would have been removed.
-            return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
+            return self._last_active(owner, handover, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self.joined_ms)
             if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have noticed
                 latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered, expelled=self._waited)
-            return self._last_active(owner, start.earliest_ms, latest_ms)
+            return self._last_active(owner, handover, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
         # The owner consumes until it gets its new assignment. The upper bound is `joined_ms`, when it has rejoined.
@@ -192,20 +192,23 @@ class StepMoments:
             earliest_ms = max(earliest_ms, worked_ms - WRITE_TIMEOUT_MS)
         return Moment(min(earliest_ms, self.joined_ms), self.joined_ms)
 
-    def _last_active(self, owner: Member, removed_ms: int, latest_ms: int) -> Moment:
+    def _last_active(self, owner: Member, handover: PartitionHandover, removed_ms: int, latest_ms: int) -> Moment:
         """Return when a departed member stopped; ``removed_ms``: the earliest time when its coordinator noticed.
 
         A member that fails is removed one session timeout after its last contact, and may not have consumed for its
         rebalance timeout (``max.poll.interval.ms``) before that. For commits see `CommitTimes.worked_ms`.
         """
         expired_ms = last_contact_ms(removed_ms, silent_ms(owner), self._generation.coordinator_changes)
-        last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
-        active_ms = [at_ms for at_ms in (last_seen.contact_ms, self._worked_ms(owner)) if at_ms is not None]
-        return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
+        active_ms = self._last_seen(owner, handover).contact_ms or 0, self._worked_ms(owner, handover) or 0
+        return Moment(min(max(expired_ms, *active_ms), latest_ms), latest_ms)
 
-    def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner certainly worked, from its commits and the records that it read."""
+    def _last_seen(self, owner: Member, handover: PartitionHandover) -> LastSeen:
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
+        return handover.last_seen(last_seen, returned=owner.member_id in self._alive)
+
+    def _worked_ms(self, owner: Member, handover: PartitionHandover = _NO_HANDOVER) -> int | None:
+        """Return until when the owner certainly worked, from its commits and the records that it read."""
+        last_seen = self._last_seen(owner, handover)
         worked_ms = self._surely_worked_ms(last_seen.worked_ms)
         read_ms = last_seen.read.worked_ms if last_seen.read else None
         return max((at_ms for at_ms in (worked_ms, read_ms) if at_ms is not None), default=None)
@@ -223,9 +226,9 @@ class StepMoments:
         noticed_ms = removal_noticed_ms(removed_ms, owner, unanswered, expelled=handover.expelled and not back)
         return max(noticed_ms, self.joined_ms) if back else noticed_ms
 
-    def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
+    def _unless_outage(self, owner: Member, handover: PartitionHandover, stopped: Moment) -> Moment:
         """Return when the owner stopped, perhaps in an outage of brokers, but not before it got the partition."""
-        worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
+        worked_ms, outages = self._worked_ms(owner, handover) or 0, self._generation.outages
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
         if since_ms is not None and self._before and self._before.assigned(owner):
             since_ms = max(since_ms, self._before.timestamp_ms)
@@ -295,6 +298,3 @@ class StepMoments:
     @cached_property
     def _staying_may_have_begun(self) -> bool:
         return staying_may_have_begun(self._before, self._generation)
-
-
-_NO_HANDOVER = PartitionHandover()

@@ -174,6 +174,32 @@ def test_a_member_that_did_not_revoke_within_its_rebalance_timeout_failed():
         assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else None)
 
 
+@pytest.mark.parametrize("departs_again", [False, True])
+def test_the_work_of_a_member_after_its_return_shows_nothing_about_the_time_before(departs_again):
+    """A member is suspended and removed, and returns under its id before the other member has revoked."""
+    before = [committed(at, 0, 1) for at in (3_000, 4_000, 5_000)]
+    removed = [
+        *gone(21_000, "a"),
+        fact(21_000, GroupEpoch(3)),
+        target(21_000, "b", 0, 1, 2, 3),
+        fact(21_000, TargetEpoch(3)),
+    ]
+    back = [
+        joins(30_000, "a", rebalance_timeout_ms=30_000),
+        fact(30_000, GroupEpoch(4)),
+        target(30_000, "a", 0, 1),
+        target(30_000, "b", 2, 3),
+        fact(30_000, TargetEpoch(4)),
+        current(30_000, "a", 4, (0, 1)),
+        *(committed(at, 0, 1) for at in (31_000, 36_000, 37_000, 38_000)),
+        current(38_500, "a", 4, (0,), (1,), MemberState.UNREVOKED),
+        current(38_600, "a", 4, (0, 1)),
+    ]
+    again = [*gone(38_700, "a"), *taken_over(38_800, 5)] if departs_again else [current(39_000, "b", 4, (2, 3))]
+    stall = closing(reported(*before, *removed, *back, *again))[-1].stall
+    assert stall.seconds == 26.5  # from its second last commit before until its first commit after its return
+
+
 def test_a_static_member_that_left_for_a_while_and_did_not_return_left():
     away = fact(10_000, CurrentAssignment(-2, 2, MemberState.STABLE, {}), "a")
     events = reported(away, *gone(55_000, "a"), *taken_over(55_000, 3))

@@ -54,3 +54,24 @@ def test_the_work_of_a_member_before_another_one_returned_counts():
     _, events = watch(*in_time(record(1_000, 1, A, B), *work, *returns, first), tick(90_000), commits=False)
     # a committed at 30 s, so it worked until the commit before, less half a second.
     assert closing(events)[-1].stall.seconds == pytest.approx(32.0 - 28.5)
+
+
+def slow(since, until, takes):
+    """One commit after the other is answered late: each can be read when it has taken this long (ms)."""
+    return [committed(at, 0, 1, 2, 3, seen=at + takes, offset=since) for at in range(since, until, takes)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "since"),
+    [
+        (slow(20_000, 34_000, 2_800), 20_000),
+        (slow(20_000, 34_000, 900), 29_700),  # no heartbeat is late for a session timeout: its commits show its work
+        (slow(20_000, 23_000, 1_500), 24_000),  # nor here: from its session timeout and poll limit before the record
+    ],
+)
+def test_a_member_may_have_lost_its_partitions_while_the_coordinator_answered_slowly(answers, since):
+    """Its session expired in the client; its commits of the same offsets kept it in the group."""
+    returned = record(34_000, 1, static("a", 0, 1, life="-2"), B)
+    observations = record(1_000, 1, A, B), *WORK, *answers, returned, committed(35_000, 0, 1, offset=35_000)
+    _, events = watch(*in_time(*observations), tick(90_000), commits=False)
+    assert closing(events)[-1].stall.seconds == pytest.approx((35_000 - since) / 1000, abs=0.6)

@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-__all__ = ["BACKLOG_MS", "COMMIT_DELAY_MS", "OLD_MS", "PROMPT_MS", "SLOW_MAX", "STUCK_MS", "SlowAnswers"]
+from rebalance_agent.tracking.evidence.known_times import Outage
+
+__all__ = [
+    "BACKLOG_MS",
+    "COMMIT_DELAY_MS",
+    "OLD_MS",
+    "PROMPT_MS",
+    "SLOW_MAX",
+    "STUCK_MS",
+    "UNANSWERED_MS",
+    "SlowAnswers",
+]
 
 BACKLOG_MS = 15_000
 """How long (ms) clients may still send waiting commits after brokers are back or a new coordinator wrote its first
@@ -29,6 +40,11 @@ observer, which is about as long."""
 STUCK_MS = 1_000
 """An answer that takes longer than this (ms) delays the answers behind it. Slow answers that follow each other within
 this time form one period in which commits wait, the last of them for the whole period."""
+
+UNANSWERED_MS = 4_000
+"""A period of slow answers of this length (ms) counts as an outage: a client may have got no answer to its heartbeats
+for its session timeout. Kafka's shortest session timeout is 6 s, and clients send heartbeats at most a third of it
+apart. Heartbeats wait for the replicas, too, if records of the same partition do."""
 
 OLD_MS = 30_000
 """A commit that is read later than this (ms) is an old record, for example one that a starting observer reads."""
@@ -75,6 +91,11 @@ class SlowAnswers:
         # Many commits are late at the same time; merge them, so that the kept periods reach back far enough.
         again = self._slow and slow.meets(self._slow[-1]) and slow.until_ms - self._slow[-1].since_ms <= 2 * STUCK_MS
         self._slow.append(slow.merged(self._slow.pop()) if again else slow)
+
+    def outages(self, now_ms: int) -> tuple[Outage, ...]:
+        """Return the periods of slow answers that count as outages, as they were known at ``now_ms``."""
+        stuck = ((since_ms, min(until_ms, now_ms)) for since_ms, until_ms, _ in self._stuck)
+        return tuple(Outage(*period) for period in stuck if period[1] - period[0] >= UNANSWERED_MS)
 
     def taken_ms(self, recorded_ms: int) -> int:
         """Return the earliest time at which the client determined the offsets of a commit recorded then (epoch ms).
