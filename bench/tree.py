@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 EVERY_S = 0.5
-"""Minimum seconds between two samples of memory. A peak between them is missed."""
+"""Shortest time (seconds) between samples of memory. A peak between them is missed."""
 
 SHARE_MAX = 1 / 20
 """Maximum share of a core for sampling. A sample reads the page tables of gigabytes, and blocks the sampled process."""

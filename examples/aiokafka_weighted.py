@@ -50,7 +50,7 @@ async def create(options: argparse.Namespace) -> None:
 
 
 async def main() -> None:
-    """Run both."""
+    """Run both members."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", default="localhost:9092")
     parser.add_argument("--topic", default="orders")

@@ -14,12 +14,12 @@ from rebalance_agent.clients.confluent_kafka import Consumer
 
 
 def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-    """The application's work before it starts to consume."""
+    """Do the application's work before it consumes from ``partitions``."""
     print(f"assigned {len(partitions)} partitions")
 
 
 def on_revoke(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-    """The application's work before it releases partitions."""
+    """Do the application's work before it releases ``partitions``."""
     print(f"revoked {len(partitions)} partitions at {len(consumer.position(partitions))} positions")
 
 

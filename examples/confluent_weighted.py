@@ -30,7 +30,7 @@ def consume(weight: int, options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    """Run both."""
+    """Run both members."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", default="localhost:9092")
     parser.add_argument("--topic", default="orders")

@@ -27,7 +27,7 @@ class WholeTopics(AbstractPartitionAssignor):
         return ConsumerProtocolSubscription(0, sorted(topics), b"")
 
     def assign(self, cluster: ClusterMetadata, members: Iterable[Any]) -> dict[str, ConsumerProtocolAssignment]:
-        """Every member needs an assignment, even an empty one."""
+        """Assign each topic to one member. Every member gets an assignment, even an empty one."""
         wants = {member.member_id: set(member.metadata.topics) for member in members}
         given: dict[str, list[tuple[str, list[int]]]] = {member: [] for member in sorted(wants)}
         for topic in sorted(set().union(*wants.values())):

@@ -13,7 +13,7 @@ _SURROGATE_OR_ITS_ESCAPE = re.compile(r"(\\*)(?:([\ud800-\udfff])|(?<=\\)(ud[89a
 
 
 def visible(name: str) -> str:
-    r"""``name`` with lone surrogates (a name that was not UTF-8) as escapes such as ``\ud800``.
+    r"""Return ``name`` with lone surrogates (a name that was not UTF-8) as escapes such as ``\ud800``.
 
     Two names never become the same text: backslashes before such an escape, or before text that looks like one, are
     doubled, so an odd number of them begins an escape. All other names stay as they are.

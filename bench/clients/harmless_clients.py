@@ -18,12 +18,12 @@ BATCH = 100
 """Maximum number of records per call, for clients that return several, and per batch in the topic."""
 
 FETCH_BYTES, PARTITION_BYTES = 1 << 20, 64 << 10
-"""Maximum bytes of a fetch: for all partitions, and for one."""
+"""Maximum number of bytes of a fetch: for all partitions, and for one."""
 
 WAIT_MS = 5
-"""Maximum milliseconds that a broker waits for new records. A consumer that has sent a fetch at the end of the topic
-and then seeks to its beginning waits for the response first: with default settings, a random time up to half a second.
-"""
+"""Longest time (milliseconds) that a broker waits for new records. A consumer that has sent a fetch at the end of the
+topic and then seeks to its beginning waits for the response first: with default settings, a random time up to half a
+second. """
 
 PATIENCE_S = 60.0
 _FETCHES = {

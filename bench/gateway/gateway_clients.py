@@ -17,7 +17,7 @@ from kafka.protocol.producer import ProduceRequest
 from kafka.record import MemoryRecordsBuilder
 
 FETCH_BYTES = 1024 * 1024
-"""Maximum bytes per partition of a consumer's fetch, by default."""
+"""Maximum number of bytes per partition of a consumer's fetch, by default."""
 
 UNDER_WAY = 2
 """Number of unanswered requests per connection: enough that neither side waits for the next request."""

@@ -27,7 +27,7 @@ PATIENCE_S = 600.0
 """Maximum wait for any condition, in seconds."""
 
 STOP_S = 30.0
-"""Maximum seconds from SIGTERM to the end of an observer: several times the usual duration."""
+"""Longest time (seconds) from SIGTERM to the end of an observer: several times the usual duration."""
 
 LOG_SHOWN = 4_000
 """Characters of an observer's log that are printed if the observer ends early or does not become ready."""

@@ -21,7 +21,7 @@ _MEANING = (
 SAVINGS = Panel(
     28,
     "Savings by group",
-    "Which groups save the most by recommended changes, and which groups could? "
+    "Which groups save the most with recommended changes, and which groups could save the most? "
     + _MEANING.format(saved="Saved", predicted="Predicted", open="Could be saved")
     + " The pipeline's report lists the changes. Clicking a group opens its board.",
     (Query(_MEASURED, rows=True), Query(_PREDICTED, rows=True), Query(_OPEN, rows=True)),

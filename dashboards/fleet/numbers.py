@@ -23,7 +23,7 @@ NUMBERS = (
     Panel(
         2,
         "Availability",
-        "For what share of the time were partitions not stalled? 1 minus stalled partition-seconds (lower bound) "
+        "What share of partition-seconds was without a stall? 1 minus stalled partition-seconds (lower bound) "
         f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
         (
             Query(

@@ -84,9 +84,9 @@ TOPICS = Panel(
     24,
     "Topics on few members",
     "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst topics "
-    "only; no data is good. If a topic has most of the traffic, a low value means that few members do most of the "
-    "work. hosts: the same ratio for hosts, as a mean over all topics; not on one host: share of the topics that are "
-    "on several hosts.",
+    "only; an empty panel is good. If a topic has most of the traffic, a low value means that few members do most of "
+    "the work. hosts: the same ratio for hosts, as a mean over all topics; not on one host: share of the topics that "
+    "are on several hosts.",
     (
         of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),
         of("kafka_rebalance_host_spread_ratio", "hosts"),

@@ -13,7 +13,7 @@ NUMBERS = (
     Panel(
         1,
         "Availability",
-        "For what share of the time range were this group's partitions not stalled? Stalls are lower bounds. "
+        "What share of this group's partition-seconds was without a stall? Stalls are lower bounds. "
         f"The alerts' objective is {GOAL}.",
         (Query(f"1 - {count_in(STALLED, ONE_GROUP)} / {count_in(WHOLE, ONE_GROUP)}", now=True),),
         Look.NUMBER,

@@ -47,7 +47,7 @@ EVERY_MIN_S = 2.0
 INTERRUPTED = 128 + signal.SIGINT
 
 HOURS_MIN = 0.01
-"""Minimum hours: a shorter run has too few samples for a slope."""
+"""Minimum number of hours: a shorter run has too few samples for a slope."""
 
 
 def main() -> int:

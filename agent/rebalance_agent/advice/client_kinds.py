@@ -81,7 +81,7 @@ _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
 """Libraries whose consumers accept another assignor without changes."""
 
 _EAGER_ONLY = frozenset({ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
-"""Libraries that do not speak the cooperative protocol, whichever assignor is plugged in."""
+"""Libraries that do not support the cooperative protocol, with any assignor."""
 
 _NEVER_STATIC = frozenset({ClientKind.KAFKA_PYTHON_2, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
 """Libraries without ``group.instance.id`` (KIP-345); the last versions of kafka-python 2 have it, the others do not."""

@@ -26,7 +26,8 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = ["REFUSAL_CHARACTERS_MAX", "replay", "replayed_line", "what_if"]
 
 REFUSAL_CHARACTERS_MAX = 1_000
-"""Maximum characters kept of an error of another package's strategy, which may repeat any name of the group."""
+"""Maximum number of characters kept of an error of another package's strategy, which may repeat any name of the
+group."""
 
 
 def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:

@@ -11,7 +11,7 @@ CLUSTERED_MIN = 0.25
 """Smallest difference that counts between mean shares of topics that are entirely on one host."""
 
 CLUSTERED_MAX = 0.5
-"""Share of topics entirely on one host above which advice mentions it, as does ``KafkaGroupTopicsOnOneHost``."""
+"""Advice mentions a higher share of topics entirely on one host: the threshold of ``KafkaGroupTopicsOnOneHost``."""
 
 STALL_MIN = 0.1
 """Smallest difference of stalls that counts, as a fraction of all stalls: the precision of the model."""

@@ -26,10 +26,12 @@ __all__ = ["EventsApp"]
 PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 DIGITS_MAX = 15
-"""Maximum digits of a number in a header, enough for any count; parsing longer numbers costs quadratic time."""
+"""Maximum number of digits of a number in a header, enough for any count; parsing longer numbers costs quadratic
+time."""
 
 FAULT_FIELD_MAX = 300
-"""Maximum characters of a field's name in the list of faults, since topic names in a post may be much longer."""
+"""Maximum number of characters of a field's name in the list of faults, since topic names in a post may be much
+longer."""
 
 _Answer = dict[str, object]
 

@@ -21,10 +21,11 @@ from rebalance_agent.model.events import Callback, MemberEvent
 __all__ = ["MEAN_LINE_BYTES", "REPORT_LINE_BYTES", "REPORT_TEXT_MAX", "DecodedReports", "HistoryReports", "KeptReport"]
 
 REPORT_LINE_BYTES = 16_384
-"""Maximum bytes of a report's JSON. A longer report is kept without its partitions and the ends of its texts."""
+"""Maximum number of bytes of a report's JSON. A longer report is kept without its partitions and the ends of its
+texts."""
 
 REPORT_TEXT_MAX = 1_000
-"""Characters of an error or a reason in a report that was longer than `REPORT_LINE_BYTES`."""
+"""Maximum number of characters kept of an error or a reason in a report that was longer than `REPORT_LINE_BYTES`."""
 
 MEAN_LINE_BYTES = 2_600
 """Largest mean of the bytes of JSON per report in a full history: four times those of an ordinary report."""

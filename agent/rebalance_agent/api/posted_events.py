@@ -28,7 +28,8 @@ LINE_BYTES_MAX = 256 * 1024
 """Maximum size of one event in bytes: an event of a member that owns thousands of topics, as ranges, is smaller."""
 
 LABEL_MAX = 1_024
-"""Maximum characters of a text that becomes a label: topic names have up to 249, and group names hardly more."""
+"""Maximum number of characters of a text that becomes a label: topic names have up to 249, and group names hardly
+more."""
 
 POST_PARTITIONS_MAX = 1_000_000
 """Maximum number of partitions in all events of a post: a range of many partitions has few bytes in a post."""

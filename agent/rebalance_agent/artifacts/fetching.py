@@ -147,9 +147,8 @@ def _verify(artifact: Artifact, path: Path) -> None:
     actual = _digest(path)
     if actual != artifact.sha256:
         msg = (
-            f"{artifact.coordinate} has sha256 {actual}, the lock file says {artifact.sha256}: not used. "
-            "Something between this machine and the Maven registry changes files; if the lock file is wrong, "
-            "see rebalance_agent.artifacts.lock"
+            f"{artifact.coordinate} has sha256 {actual}, but the lock file has {artifact.sha256}: it is not used. "
+            "A proxy or a mirror may have changed it; if the lock file is wrong, see rebalance_agent.artifacts.lock"
         )
         raise ArtifactError(msg)
 
@@ -158,6 +157,6 @@ def _jgo_fetch() -> Fetch:
     try:
         from rebalance_agent.artifacts.maven import fetch  # noqa: PLC0415 - jgo is an optional dependency
     except ModuleNotFoundError as error:
-        msg = f"fetching jars needs jgo, and {error.name} is not installed: pip install 'jgo==3.2.0'"
+        msg = f"fetching jars needs jgo, but {error.name} is not installed; run: pip install 'jgo==3.2.0'"
         raise ArtifactError(msg) from error
     return fetch

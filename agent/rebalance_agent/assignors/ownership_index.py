@@ -18,7 +18,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["OwnershipIndex", "build_index", "distinct", "in_order", "settle_all"]
 
 _ALIKE_MIN = 4
-"""Minimum number of members with equal topics that are read column by column; fewer are faster one by one."""
+"""Minimum number of members with equal topics that are read column by column; fewer are read faster one by one."""
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,9 @@ class AuditWindow:
 
 
 class Ledger:
-    """Compares events with records. Call `add_event` for each event, `expect`, `add_record` for each record, `close`.
+    """Compares events with records.
 
+    Call `add_event` for each event, then `expect`, then `add_record` for each record, and finally `close`.
     Records must be in order within each partition, and must reach at least as far as the events.
     """
 

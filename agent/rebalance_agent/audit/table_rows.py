@@ -71,7 +71,7 @@ def contradictions(event: Event, row: Mapping[str, object]) -> Iterator[str]:
     for name, value in row.items():
         expected = _plain(_expected(event, name))
         if value != expected:
-            yield f"{name} is {value!r}, its body says {expected!r}"
+            yield f"{name} is {value!r}, but its body contains {expected!r}"
 
 
 def _expected(event: Event, name: str) -> object:

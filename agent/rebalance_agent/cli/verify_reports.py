@@ -127,7 +127,7 @@ def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: Group
         package = (error.name or "").partition(".")[0]
         if package == "rebalance_agent":
             raise
-        what = f"needs the package {package!r}: pip install 'kafka-rebalance-agent[pipeline]'"
+        what = f"needs the package {package!r}; run: pip install 'kafka-rebalance-agent[pipeline]'"
         raise InvalidInputError("--tables", what) from None
     tables = events_of_tables(options, cluster_id, shows)
     first_ms, last_ms = tables.events.published.first_ms or 0, tables.events.published.last_ms or 0

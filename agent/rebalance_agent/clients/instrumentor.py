@@ -41,7 +41,7 @@ class _Client:
         return getattr(importlib.import_module(self.modules[0]), self.name)
 
     def instrumented_class(self) -> Any:  # noqa: ANN401
-        """The adapter's class; None, with a warning, if the client's version is not one that the adapter can use."""
+        """Return the adapter's class; None, with a warning, if the adapter cannot use the client's version."""
         try:
             return getattr(importlib.import_module(self.adapter), self.name)
         except ImportError as error:
@@ -102,7 +102,7 @@ class KafkaInstrumentor:
 
 
 def _with_defaults(consumer: Any, defaults: Mapping[str, object]) -> Any:  # noqa: ANN401
-    """``consumer``, a class, or a subclass whose instances get ``defaults`` as keyword arguments."""
+    """Return ``consumer``, a class, or a subclass whose instances get ``defaults`` as keyword arguments."""
     if not defaults:
         return consumer
 

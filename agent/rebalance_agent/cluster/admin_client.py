@@ -55,7 +55,7 @@ _Value = TypeVar("_Value")
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 DESCRIBED_MAX = 500
-"""Maximum topics described in one request: an answer of a few hundred kilobytes."""
+"""Maximum number of topics described in one request: an answer of a few hundred kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)

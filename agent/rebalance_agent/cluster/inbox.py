@@ -14,7 +14,8 @@ from rebalance_agent.tracking.observations import CommitsSeen, MemberReported, O
 __all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "REPORTS_AT_ONCE", "REPORTS_BYTES_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
-"""Maximum observations in their queue, and maximum reports in theirs: about one second's worth in a busy cluster."""
+"""Maximum number of observations in their queue, and maximum reports in theirs: about one second's worth in a busy
+cluster."""
 
 INBOX_BYTES_MAX = 32 * 2**20
 """Maximum memory (bytes) of the queued observations, without reports."""
@@ -23,7 +24,8 @@ REPORTS_BYTES_MAX = 16 * 2**20
 """Maximum memory (bytes) of the queued reports."""
 
 REPORTS_AT_ONCE = 50
-"""Maximum reports that one `Inbox.take` returns, some 15 ms of work: many reports delay only other reports."""
+"""Maximum number of reports that one `Inbox.take` returns, about 15 ms of work: many reports delay only other
+reports."""
 
 DECODED = 10
 """Largest ratio of a decoded record's memory to its size in the topic."""

@@ -10,7 +10,8 @@ from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 __all__ = ["GroupFilter", "NameFilter"]
 
 CACHED_NAMES_MAX = 20_000
-"""Maximum names with a cached answer: as many as a large cluster has groups. Beyond it, patterns are matched again."""
+"""Maximum number of names with a cached answer: as many as a large cluster has groups. Beyond it, patterns are matched
+again."""
 
 
 class NameFilter:

@@ -12,7 +12,7 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["SILENCE_MAX_S", "endless_records", "present_records", "records_before"]
 
 BATCH_MAX = 5_000
-"""Records per read."""
+"""Maximum number of records per read."""
 
 WAIT_S = 0.1
 """Seconds that one read waits for a record."""

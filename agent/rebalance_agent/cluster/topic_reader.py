@@ -20,7 +20,7 @@ BEGINNING: int = OFFSET_BEGINNING
 
 
 QUEUE_TUNING = {
-    # Records of commits have some 60 bytes, and librdkafka needs 400 more for each queued record: with a limit only in
+    # Records of commits have about 60 bytes, and librdkafka needs 400 more for each queued record: with a limit only in
     # bytes, its queue would take a quarter of a gigabyte. So it is limited in records, and fetches are small.
     "queued.min.messages": "20000",
     "queued.max.messages.kbytes": "16384",

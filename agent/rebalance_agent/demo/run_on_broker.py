@@ -32,7 +32,8 @@ CHECK_SECONDS = 7.0
 """Seconds reserved for the check: Kafka's console consumer starts a Java process."""
 
 ATTEMPTS_MAX = 2
-"""Maximum attempts of the check: agent and coordinator are read at different moments; a real difference persists."""
+"""Maximum number of attempts of the check: agent and coordinator are read at different moments; a real difference
+persists."""
 
 
 class DemoRun:

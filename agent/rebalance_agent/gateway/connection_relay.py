@@ -47,7 +47,7 @@ READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
 """Largest response (bytes) that is read: a Metadata response for a million partitions has about 80 MiB."""
 
 STUCK_CHECK_SECONDS = 5.0
-"""Seconds between two checks for a disconnected client while the broker accepts none of its requests."""
+"""Seconds between checks for a disconnected client while the broker accepts none of its requests."""
 
 END_SECONDS_MAX = 60.0
 """Longest time (seconds) for which one direction continues after the other ended: peers usually end both at once."""

@@ -41,16 +41,17 @@ from rebalance_agent.health import Health
 __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 
 CONNECTIONS_MAX = 1_000
-"""Maximum simultaneous client connections: a pod has a few dozen. Each connection takes two file descriptors."""
+"""Maximum number of simultaneous client connections: a pod has a few dozen. Each connection takes two file
+descriptors."""
 
 ADDRESS_CONNECTIONS_MAX = CONNECTIONS_MAX // 2
-"""Maximum connections from one address, so that the clients of one machine cannot use up all connections."""
+"""Maximum number of connections from one address, so that the clients of one machine cannot use up all connections."""
 
 HANDSHAKE_SECONDS_MAX = 10.0
 """Longest duration of a client's TLS handshake, in seconds."""
 
 SWEEP_SECONDS = 30.0
-"""Seconds between two checks for removed brokers."""
+"""Seconds between checks for removed brokers."""
 
 QUIET_SECONDS = 1.0
 """Seconds without a connection after which the application counts as ended: clients reconnect sooner."""

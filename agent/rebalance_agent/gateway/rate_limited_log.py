@@ -9,7 +9,7 @@ from rebalance_agent.clock import Clock
 __all__ = ["AGAIN_SECONDS", "RateLimitedLog"]
 
 AGAIN_SECONDS = 10.0
-"""Minimum seconds between two warnings of the same kind: refused clients try again several times a second."""
+"""Shortest time (seconds) between warnings of the same kind: refused clients try again several times a second."""
 
 
 class RateLimitedLog:

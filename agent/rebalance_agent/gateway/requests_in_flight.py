@@ -17,7 +17,7 @@ from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID, Re
 __all__ = ["CORRELATION", "IN_FLIGHT_MAX", "InFlight", "RequestsInFlight"]
 
 IN_FLIGHT_MAX = 1_000
-"""Maximum requests in flight on one connection; further requests wait. Clients send about five."""
+"""Maximum number of requests in flight on one connection; further requests wait. Clients send about five."""
 
 CORRELATION = struct.Struct(">i")
 """The format of a correlation id; every response begins with one."""

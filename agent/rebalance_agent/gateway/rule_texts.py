@@ -11,10 +11,11 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["RULES_MAX", "RULE_TEXT_MAX", "RuleList", "parse_rule_texts"]
 
 RULES_MAX = 100
-"""Maximum rules of one gateway: a pod has consumers of few groups, but each group's name is matched with all rules."""
+"""Maximum number of rules of one gateway: a pod has consumers of few groups, but each group's name is matched with all
+rules."""
 
 RULE_TEXT_MAX = 65_536
-"""Maximum characters of all rules together: a hundred rules with long settings."""
+"""Maximum number of characters of all rules together: a hundred rules with long settings."""
 
 _RULES = re.compile(r";\s+|;?\s*\n\s*")
 

@@ -63,7 +63,7 @@ ANSWER_SECONDS = 3.0
 broker that has just started takes more than a second to answer."""
 
 ROSTER_SECONDS = 0.5
-"""Seconds between two descriptions of a group in which a newcomer waits and other gateways may offer seats. This is the
+"""Seconds between descriptions of a group in which a newcomer waits and other gateways may offer seats. This is the
 longest part of a handover between gateways."""
 
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
@@ -148,7 +148,7 @@ def _rule(text: str) -> SeatRule:
     try:
         if not (pattern and equals and mode.strip() in set(SeatMode)):
             meant = did_you_mean(mode.strip(), SeatMode)
-            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}{meant}")  # noqa: TRY301 - reported like the others
+            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...]; MODE is one of {', '.join(SeatMode)}{meant}")  # noqa: TRY301 - reported like the others
         values = [_setting(setting) for setting in settings]
         seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
         between = [_between(value) for name, value in values if name == BETWEEN]

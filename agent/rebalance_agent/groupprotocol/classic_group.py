@@ -20,14 +20,14 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 """Protocol type of groups whose members use the consumer protocol; Kafka Connect and others have their own formats."""
 
 REMEMBERED_MAX = 4_096
-"""Maximum decoded subscriptions, and maximum decoded assignments, that are cached by their bytes.
+"""Maximum number of decoded subscriptions, and also of decoded assignments, that are cached by their bytes.
 
 Members that own no partitions send equal subscriptions (newer clients add the generation), and most members of the next
 generation keep their assignment.
 """
 
 TIMEOUTS_MAX = 256
-"""Timeout values that share one object each: nearly all members have their client's defaults."""
+"""Maximum number of timeout values that share one object each: nearly all members have their client's defaults."""
 
 _T = TypeVar("_T")
 

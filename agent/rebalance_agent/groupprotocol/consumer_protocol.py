@@ -59,7 +59,7 @@ def decode_subscription(data: bytes) -> ConsumerSubscription:
     """Decode a member's ``ConsumerProtocolSubscription``.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     decoded = SUBSCRIPTION.decode(data)
     fields = decoded.fields or {}
@@ -95,7 +95,7 @@ def decode_assignment(data: bytes) -> ConsumerAssignment:
     """Decode a member's ``ConsumerProtocolAssignment``.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     decoded = ASSIGNMENT.decode(data)
     fields = decoded.fields or {}

@@ -12,7 +12,7 @@ OFFSETS_TOPIC = "__consumer_offsets"
 """Kafka's internal topic of group records and committed offsets."""
 
 CACHED_NAMES_MAX = 20_000
-"""Group names in the cache: the groups of a large cluster, which every poll looks up again."""
+"""Maximum number of group names in the cache: the groups of a large cluster, which every poll looks up again."""
 
 _SIGN = 1 << 31
 _HASHES = 1 << 32
@@ -20,7 +20,7 @@ _FACTOR = 31
 """The factor of Java's hash: each character counts 31 times as much as the next one."""
 _FIRST_LETTER, _LETTERS = ord("a"), 26
 _SUFFIX_LETTERS_MIN = 8
-"""Minimum letters of a suffix: nearly 50 of the 26^8 suffixes have the required hash."""
+"""Minimum number of letters of a suffix: nearly 50 of the 26^8 suffixes have the required hash."""
 
 
 @functools.lru_cache(CACHED_NAMES_MAX)

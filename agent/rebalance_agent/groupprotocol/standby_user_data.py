@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 PROCESS_ID_MAX = 255
-"""Characters of a process id: enough for a UUID, a host name or a pod's name. The leader gets one per member."""
+"""Maximum length of a process id, in characters: enough for a UUID, a host name or a pod's name. The leader gets one
+per member."""
 
 PROCESS_ID_SETTING = "assignment.process.id"
 """Name of the setting that members send."""

@@ -20,7 +20,7 @@ _INT32 = struct.Struct(">i")
 _INT32_BYTES = 4
 
 _SIZES_MAX = 1_024
-"""Compiled ``struct`` layouts in the cache, one per number of partitions in a topic."""
+"""Maximum number of compiled ``struct`` layouts in the cache, one per number of partitions in a topic."""
 
 
 def decode_fast(data: bytes) -> MemberUserData | None:

@@ -109,7 +109,7 @@ def decode_sticky(data: bytes) -> MemberUserData:
     """Decode the user data of Kafka's sticky assignor, v1 or v0; v0 ends after the partitions.
 
     Raises:
-        DecodeError: the bytes are neither.
+        DecodeError: the bytes follow neither version.
     """
     return decode_fast(data) or decode_whole("sticky user data", data, _read_sticky)
 
@@ -131,7 +131,7 @@ def decode_cooperative_sticky(data: bytes) -> MemberUserData:
     In sticky's schema only v0 without a topic has four bytes, and no cooperative client writes that.
 
     Raises:
-        DecodeError: the bytes are neither.
+        DecodeError: the bytes follow neither version.
     """
     if len(data) == _INT32.size:
         return MemberUserData(generation=decode_whole("cooperative-sticky user data", data, _read_int32))

@@ -16,7 +16,8 @@ from rebalance_agent.http.messages import Application, Request, Response
 __all__ = ["END_OF_HEAD", "HEAD_BYTES_MAX", "Exchange", "HttpApplication", "RequestRefusedError", "refusal"]
 
 HEAD_BYTES_MAX = 16 * 1024
-"""Maximum bytes of a request's line and headers, with room for a bearer token and for headers that proxies add."""
+"""Maximum number of bytes of a request's line and headers, with room for a bearer token and for headers that proxies
+add."""
 
 END_OF_HEAD = b"\r\n\r\n"
 

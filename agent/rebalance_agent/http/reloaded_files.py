@@ -14,7 +14,7 @@ from rebalance_agent.clock import Clock
 __all__ = ["LOOK_AGAIN_S", "Reloaded"]
 
 LOOK_AGAIN_S = 1.0
-"""Seconds between two checks of the files: a check takes microseconds, but hundreds of connections may arrive at a
+"""Seconds between checks of the files: a check takes microseconds, but hundreds of connections may arrive at a
 time."""
 
 _T = TypeVar("_T")

@@ -18,7 +18,7 @@ def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, TopicMeta
 
 
 def group_of(topics: Mapping[str, TopicMetadata], members: Iterable[Any], group: str) -> GroupSubscription:
-    """An assignor's input. Each of ``members`` has a ``member_id`` and a decoded subscription as ``metadata``."""
+    """Return an assignor's input. Each member has a ``member_id`` and a decoded subscription as ``metadata``."""
     return GroupSubscription(topics, tuple(map(_member, members)), group)
 
 

@@ -58,7 +58,9 @@ def client_context(
 
 
 def trusting_context(properties: Mapping[str, str]) -> ssl.SSLContext:
-    """A context that trusts ``ssl.ca.location`` (file or folder) and ``ssl.ca.pem``; without them, as the system does.
+    """Return a context that trusts ``ssl.ca.location`` (file or folder) and ``ssl.ca.pem``.
+
+    Without these properties, it trusts the system's CAs.
 
     Raises:
         InvalidInputError: naming the property that cannot be used.
@@ -76,7 +78,7 @@ def trusting_context(properties: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
-    """A context from librdkafka's properties: `trusting_context` with revocations, ciphers and a client certificate.
+    """Return `trusting_context`, with the revocations, ciphers and client certificate of librdkafka's properties.
 
     Raises:
         InvalidInputError: naming the property that cannot be used, or is missing.
@@ -95,7 +97,7 @@ def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def _opened(path: str | None) -> Iterator[str | None]:
-    """A path to the regular file ``path``; None if none is set."""
+    """Return a path to the regular file ``path``; None if none is set."""
     if not path:
         yield None
         return

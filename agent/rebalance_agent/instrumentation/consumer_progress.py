@@ -23,11 +23,11 @@ FROM_START = ("earliest", "smallest")
 """Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
 
 PARTITIONS_MAX = 100_000
-"""Maximum partitions tracked, more than any consumer can own. Further ones are not counted."""
+"""Maximum number of partitions tracked: more than any consumer can own. Further ones are not counted."""
 
 LEFT_MAX = 10_000
-"""Maximum partitions remembered after they were given up, in case they are assigned again. The oldest are dropped
-first."""
+"""Maximum number of partitions remembered after they were given up, in case they are assigned again. The oldest are
+dropped first."""
 
 
 class ConsumerProgress:

@@ -38,7 +38,7 @@ class LedMembers:
     members: tuple[LedMember, ...]
 
     def assigned(self, given: Mapping[str, bytes], bytes_max: int = LED_BYTES_MAX) -> LedMembers | None:
-        """The members with the assignments of the leader's SyncGroup; None if their JSON exceeds ``bytes_max``."""
+        """Return the members with the assignments of the leader's SyncGroup; None if the JSON exceeds ``bytes_max``."""
         members = tuple(replace(member, assignment=given.get(member.member_id, b"")) for member in self.members)
         return None if sum(map(_json_bytes, members)) > bytes_max else replace(self, members=members)
 

@@ -11,12 +11,13 @@ import hashlib
 __all__ = ["NAME_BYTES_MAX", "SHORT_NAME_BYTES_MAX", "is_long", "short_name"]
 
 NAME_BYTES_MAX = 249
-"""Maximum UTF-8 bytes of a name that is not shortened: Kafka's limit for topics, so topic names are never shortened."""
+"""Maximum number of UTF-8 bytes of a name that is not shortened: Kafka's limit for topics, so topic names are never
+shortened."""
 
 _MARK, _HASH_BYTES = "…", 16
 
 SHORT_NAME_BYTES_MAX = NAME_BYTES_MAX + len(_MARK.encode()) + 2 * _HASH_BYTES
-"""Maximum UTF-8 bytes that `short_name` returns."""
+"""Maximum number of UTF-8 bytes that `short_name` returns."""
 
 _CONTINUING = range(0x80, 0xC0)  # UTF-8 bytes that do not begin a character
 _SURELY_SHORT = NAME_BYTES_MAX // 4  # characters; a character has at most four bytes in UTF-8

@@ -40,7 +40,7 @@ EPOCH_HOUR_OF_WEEK = 3 * 24
 """Hour of the week of the Unix epoch: 1 January 1970 was a Thursday."""
 
 BASELINE_BYTES_MAX = 64 * 1024
-"""Bytes of one baseline: 168 hours of five numbers take at most 31 kB, and the longest name 33 kB.
+"""Maximum number of bytes of one baseline: 168 hours of five numbers take at most 31 kB, and the longest name 33 kB.
 
 A name of more than 6,000 bytes may be longer in JSON, if most of its characters are control characters: then its group
 has no baseline. A lower limit bounds the time to parse a record (5 ms), in which no other thread can run.

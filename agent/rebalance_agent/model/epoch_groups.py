@@ -168,7 +168,7 @@ class DescribedEpochs:
 
 
 PENDING_MAX = 10
-"""Maximum members that are named among the members that a running rebalance waits for."""
+"""Maximum number of members that are named among the members that a running rebalance waits for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,13 +39,13 @@ _Value = TypeVar("_Value")
 _Numbers = TypeVar("_Numbers", bound=Sequence[int])
 
 TEXT_MAX = 65_536
-"""Characters of one text field. Kafka's names have at most 32,767 bytes; user data in base64 may be longer."""
+"""Maximum length of a text, in characters. Kafka's names have at most 32,767 bytes; base64 user data may be longer."""
 
 ITEMS_MAX = 100_000
-"""The most entries of one list or map: more than any group has members or topics."""
+"""Maximum number of entries of one list or map: more than any group has members or topics."""
 
 PARTITIONS_MAX = 2_000_000
-"""The most partitions in one value: owned and assigned partitions in a group that consumes all of a large cluster."""
+"""Maximum number of partitions in one value: owned and assigned ones in a group that reads all of a large cluster."""
 
 
 @dataclass(frozen=True, slots=True)

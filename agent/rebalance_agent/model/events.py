@@ -60,7 +60,7 @@ STOP_SECONDS_MAX = 86_400.0
 """Longest time to rejoin (s) that counts, since a report may contain any number."""
 
 MEMBER_PARTITIONS_MAX = 100_000
-"""The most partitions in one report of a member about itself: more than any consumer can hold."""
+"""Maximum number of partitions in one report of a member about itself: more than any consumer can hold."""
 
 
 @dataclass(frozen=True, slots=True)

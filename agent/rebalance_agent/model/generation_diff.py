@@ -24,8 +24,8 @@ Owners = Mapping[Partition, Member]
 """Partition -> its owner, or one of its owners if there are several (see `GenerationDiff`)."""
 
 REMEMBERED_MAX = 4
-"""Maximum generations whose owners are cached: for each rebalance, a dozen calls in turn need two generations'
-owners."""
+"""Maximum number of generations whose owners are cached: for each rebalance, a dozen calls in turn need two
+generations' owners."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 __all__ = ["HasIdentity", "MemberChanges", "consumer_name", "identity", "member_changes", "member_name"]
 
 NAME_MAX = 200
-"""Characters of a client id or group in `consumer_name`."""
+"""Maximum number of characters of a client id or group in `consumer_name`."""
 
 
 class HasIdentity(Protocol):

@@ -34,7 +34,8 @@ PARTITION_MAX = 1_000_000
 """Upper bound of partition numbers (exclusive), above any Kafka topic's: bounds the memory that a range can claim."""
 
 RANGE_TEXT_MAX = 8_000_000
-"""Characters of one range text: a million single numbers. A longer text is rejected before it is split."""
+"""Maximum number of characters of one text of ranges: a million single numbers. A longer text is rejected before it is
+split."""
 
 _SHORT_TEXT_MAX = 32
 _SHORT_TEXTS_MAX = 4_096
@@ -42,10 +43,10 @@ _SHORT_TEXTS_MAX = 4_096
 
 _TOPICS_MAX = 128
 _PAIRS_MAX = 1_000
-"""The most topics, and partitions of each, whose pairs are shared (`pairs_of`): some 20 MB."""
+"""Maximum number of topics, and of partitions of each, whose pairs are shared (`pairs_of`): about 20 MB."""
 
 _SHARED_SET_MAX = 128
-"""The most partitions of a set that is shared (`shared_set`): 4 MB for all sets."""
+"""Maximum number of partitions of a set that is shared (`shared_set`): 4 MB for all sets."""
 
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:

@@ -18,7 +18,7 @@ BACKFILL_TUNING = {
 }
 
 BATCH_MAX = 2_000
-"""Records per read: about a millisecond of work, so that tail and backfill alternate quickly."""
+"""Maximum number of records per read: about a millisecond of work, so that tail and backfill alternate quickly."""
 
 BACKFILL_WAIT_S = 0.01
 """Seconds that one read waits for a record: short, since the tail waits during this time."""

@@ -24,7 +24,8 @@ COMMITS_EVERY_S = 0.2
 topic is read some fifty times a second; commits matter only together with a following record."""
 
 COMMITS_MAX = 5_000
-"""Maximum partitions whose commits are collected for the next `CommitsSeen`: as many as one read may return."""
+"""Maximum number of partitions whose commits are collected for the next `CommitsSeen`: as many as one read may
+return."""
 
 
 class ObservationEmitter:

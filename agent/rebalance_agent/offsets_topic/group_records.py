@@ -27,7 +27,7 @@ from rebalance_agent.tracking.observed_record import observed_record
 __all__ = ["GroupRecords"]
 
 KEYS_MAX = 20_000
-"""Maximum keys in the cache of shown groups, about 4 MB: the same keys occur repeatedly."""
+"""Maximum number of keys in the cache of shown groups, about 4 MB: the same keys occur repeatedly."""
 
 
 class GroupRecords:

@@ -40,7 +40,7 @@ POLL_S = 0.5
 """Seconds that one poll of the group's consumer takes, and the delay after which a stop is noticed."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two checks for a topic that does not exist yet."""
+"""Seconds between checks for a topic that does not exist yet."""
 
 
 HANDOVER_S = 3.0
@@ -48,7 +48,7 @@ HANDOVER_S = 3.0
 timeout."""
 
 HANDOVER_LOOK_S = 0.05
-"""Seconds between two checks for these snapshots."""
+"""Seconds between checks for these snapshots."""
 
 
 class Ownership:

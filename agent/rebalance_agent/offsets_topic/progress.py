@@ -12,7 +12,7 @@ from typing import NamedTuple
 __all__ = ["STUCK_S", "ReadingProgress"]
 
 STUCK_S = 30.0
-"""Seconds without progress, while there are records to read and brokers answer, after which reading is stuck."""
+"""Seconds without progress, while there are records to read and brokers answer, after which reading counts as stuck."""
 
 
 class _Waiting(NamedTuple):

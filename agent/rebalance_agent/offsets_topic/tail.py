@@ -44,13 +44,13 @@ TAIL_TUNING = {
 }
 
 BATCH_MAX = 5_000
-"""Records per read: a few milliseconds of work, so that tail and backfill alternate quickly."""
+"""Maximum number of records per read: a few milliseconds of work, so that tail and backfill alternate quickly."""
 
 TAIL_WAIT_S = 0.25
 """Seconds to wait for a record of a quiet topic, and the longest delay in noticing a stop or a change of ownership."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two checks for a topic that does not exist yet."""
+"""Seconds between checks for a topic that does not exist yet."""
 
 HEAD_START_S = 2.0
 """Seconds that reading all records may take before `OffsetsTail.late` requests DescribeGroups instead: the time for a

@@ -16,7 +16,8 @@ GROUP_DAY = (*GROUP, "day")
 """Columns that identify a day of a group."""
 
 DRIFT_DAYS = 1
-"""Maximum days between the timestamps of an event's revisions: a rollout can end four hours after its first report."""
+"""Maximum number of days between the timestamps of an event's revisions: a rollout can end four hours after its first
+report."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from pyspark.errors import PySparkException
 __all__ = ["ATTEMPTS_MAX", "retry_conflicts"]
 
 ATTEMPTS_MAX = 10
-"""Maximum attempts of a write. Two writers seldom conflict twice; after ten attempts, something else is wrong."""
+"""Maximum number of attempts of a write. Two writers seldom conflict twice; after ten attempts, something else is
+wrong."""
 
 _CONFLICT = re.compile(
     r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"

@@ -37,7 +37,7 @@ BASELINES_PART = "baselines"
 """The part's name in readiness."""
 
 BASELINES_MAX = 20_000
-"""Maximum groups whose baselines (4 kB each) are kept: more groups than one observer is designed for."""
+"""Maximum number of groups whose baselines (4 kB each) are kept: more groups than one observer is designed for."""
 
 BASELINES_BYTES_MAX = 96 * 2**20
 """Maximum memory of all baselines in bytes: those of `BASELINES_MAX` groups with names of 500 bytes."""
@@ -49,13 +49,13 @@ BASELINE_AGE_MAX_MS = 35 * 86_400_000
 """Age (ms) above which a baseline is ignored: five weeks."""
 
 TOPIC_AGAIN_S = 60.0
-"""Seconds between two checks of the topic's existence and partitions, which rarely change."""
+"""Seconds between checks of the topic's existence and partitions, which rarely change."""
 
 BASELINES_EVERY_S = 10.0
-"""Seconds between two reads: baselines are computed once a day or so."""
+"""Seconds between reads: baselines are computed once a day or so."""
 
 READ_MAX = 500
-"""Records per read."""
+"""Maximum number of records per read."""
 
 CALL_S = 5.0
 """Seconds after which a call starts no further read. A writer could otherwise keep the call's thread for ever."""

@@ -26,7 +26,8 @@ from rebalance_agent.offsets_topic.record_decoder import decode_counted
 __all__ = ["KEYS_MAX", "CommittedOffsets"]
 
 KEYS_MAX = 50_000
-"""Maximum decoded keys in the cache (about 15 MB): the same keys of a busy cluster repeat every few seconds."""
+"""Maximum number of decoded keys in the cache (about 15 MB): the same keys of a busy cluster repeat every few
+seconds."""
 
 
 class _Commit(NamedTuple):

@@ -23,17 +23,17 @@ from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 __all__ = ["BATCH_MAX", "MOVING", "MOVING_MAX", "Describer", "EpochPoll"]
 
 BATCH_MAX = 20
-"""Maximum groups per request: a group of 20 members takes 1.5 ms to decode, and if one group has changed, all groups of
-the request are decoded."""
+"""Maximum number of groups per request: a group of 20 members takes 1.5 ms to decode, and if one group has changed, all
+groups of the request are decoded."""
 
 MOVING = (GroupState.NOT_READY, GroupState.ASSIGNING, GroupState.RECONCILING)
 """The states of groups whose members reconcile."""
 
 MOVING_MAX = 100
-"""Maximum groups that one call of `EpochPoll.again` describes, in turn: it runs several times a second."""
+"""Maximum number of groups that one call of `EpochPoll.again` describes, in turn: it runs several times a second."""
 
 RETRY_MAX_S = 60.0
-"""Maximum seconds between two attempts after failures."""
+"""Longest time (seconds) between attempts after failures."""
 
 REASONS_MAX = 20
 """Maximum number of reasons to log, since some reasons contain text from a broker."""

@@ -15,11 +15,11 @@ from rebalance_agent.tracking.observations import GroupDescribed
 __all__ = ["AGAIN_MAX", "BATCH_MAX", "DescribePoll"]
 
 BATCH_MAX = 100
-"""Maximum groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
+"""Maximum number of groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
 
 
 AGAIN_MAX = 20
-"""Maximum groups that one call of `DescribePoll.again` describes: it runs several times a second."""
+"""Maximum number of groups that one call of `DescribePoll.again` describes: it runs several times a second."""
 
 
 class DescribePoll:

@@ -20,7 +20,8 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["FollowedPartitions"]
 
 ASKED_MAX = 200
-"""Maximum groups without members whose committed offsets are queried per period: 0.2 s of the coordinators' time."""
+"""Maximum number of groups without members whose committed offsets are queried per period: 0.2 s of the coordinators'
+time."""
 
 ASK_AGAIN_S = 300.0
 """Seconds until a group without members and commits is queried again: a tool may have set its offsets."""

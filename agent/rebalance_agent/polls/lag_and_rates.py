@@ -28,20 +28,22 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ENDS_MAX", "FETCHES_MAX", "FOLLOWED_MAX", "LoadsPoll"]
 
 FOLLOWED_MAX = 50_000
-"""Maximum followed pairs of a group and a partition: 2,000 groups of 25 partitions, in about 40 MB (10 MB more while
-all of them catch up)."""
+"""Maximum number of followed pairs of a group and a partition: 2,000 groups of 25 partitions, in about 40 MB (10 MB
+more while all of them catch up)."""
 
 ENDS_MAX = 20_000
-"""Maximum partitions whose end offsets are requested per period: about 0.8 CPU-seconds, nearly all in the client."""
+"""Maximum number of partitions whose end offsets are requested per period: about 0.8 CPU-seconds, nearly all in the
+client."""
 
 FETCHES_MAX = 500
-"""Maximum groups whose committed offsets are requested per period; each takes a coordinator about a millisecond."""
+"""Maximum number of groups whose committed offsets are requested per period; each takes a coordinator about a
+millisecond."""
 
 READ_WAIT_S = 1.0
 """Longest wait, in seconds, for the tail to read the commits made before the period; it usually lags by 50 ms."""
 
 DOUBT_AGAIN_S = 300.0
-"""Seconds between two requests for all committed offsets, which correct unforeseen errors."""
+"""Seconds between requests for all committed offsets, which correct unforeseen errors."""
 
 _log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ PRECISION_MS = 100
 """Precision (ms) of an answer, if records come at least as often."""
 
 READS_EVERY_S = 5.0
-"""Seconds between two checks for queries that arrived without a call of `Schedule.soon`."""
+"""Seconds between checks for queries that arrived without a call of `Schedule.soon`."""
 
 _NONE_LATER = -1
 """The offset that brokers return if there is no record at or after a time."""

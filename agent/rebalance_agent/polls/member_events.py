@@ -40,13 +40,13 @@ PAST_RECORDS = 500
 """Older records per partition that are read only for members' workloads: some tenths of a second in total."""
 
 READ_MAX = 1_000
-"""Records per read."""
+"""Maximum number of records per read."""
 
 WAIT_S = 0.5
 """Seconds that one read waits for a record; a stop or a rewind is noticed after this delay."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two checks for a topic that does not exist yet."""
+"""Seconds between checks for a topic that does not exist yet."""
 
 TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 

@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 __all__ = ["LIMIT_EVERY_S", "RecordSizeLimit"]
 
 LIMIT_EVERY_S = 600.0
-"""Seconds between two reads: the setting rarely changes."""
+"""Seconds between reads: the setting rarely changes."""
 
 SETTING = "max.message.bytes"
 """The topic's setting for the largest record, in bytes."""

@@ -26,13 +26,13 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ASKED_MAX", "VANISHED_EVERY_S", "VanishedGroups"]
 
 VANISHED_EVERY_S = 240.0
-"""Seconds between two checks: such groups are rare, and have no members."""
+"""Seconds between checks: such groups are rare, and have no members."""
 
 TIMES = 3
 """Number of consecutive answers after which a group counts as gone: an isolated broker gives fewer such answers."""
 
 ASKED_MAX = 100
-"""Maximum groups per check, about 0.1 s of the coordinators' time; other groups follow in later checks."""
+"""Maximum number of groups per check, about 0.1 s of the coordinators' time; other groups follow in later checks."""
 
 DENIED_ROUNDS = 15
 """Number of checks to skip if describing is denied: more than a request per hour would only fill the brokers' audit

@@ -23,7 +23,7 @@ PATIENCE_S = 10.0
 """Longest wait, in seconds. A start takes 1 to 2 s. Consumers also work without a sidecar, and keep their events."""
 
 PAUSE_S = 0.1
-"""Seconds between two attempts to connect, and longest wait for one attempt."""
+"""Seconds between attempts to connect, and longest wait for one attempt."""
 
 
 def listens(address: tuple[str, int] = ADDRESS, patience_s: float = PATIENCE_S, clock: Clock | None = None) -> bool:

@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 16
-"""Maximum generations per episode. One or two follow-ups are usual; an episode that exceeds the maximum is reported in
-parts."""
+"""Maximum number of generations per episode. One or two follow-ups are usual; an episode that exceeds the maximum is
+reported in parts."""
 
 
 class TopicMetadataSeen(NamedTuple):
@@ -175,8 +175,8 @@ class Episode:
     """A rebalance as users experience it: one generation, or several if a cooperative assignor needed follow-ups.
 
     ``before`` is the generation before the episode. It is None if the group is new (``known`` is True), or if the
-    observer did not see that generation (``known`` is False). If ``known`` is False, it may also be the last generation
-    that the observer saw: later generations may have followed whose records compaction has removed.
+    observer did not read that generation (``known`` is False). If ``known`` is False, ``before`` may also be an older
+    generation, the last one that the observer read: compaction may have removed the records of later ones.
     """
 
     before: Generation | None

@@ -29,10 +29,12 @@ LATE_MAX_MS = 60_000
 """Due work is done as of its deadline, but no more than this long (ms) ago, since the clock may jump by years."""
 
 UNKNOWN_GROUPS_MAX = 10_000
-"""Maximum groups without a record, known only from polls or reports; further groups wait for their first record."""
+"""Maximum number of groups without a record, known only from polls or reports; further groups wait for their first
+record."""
 
 UNKNOWN_NAME_BYTES_MAX = 4 << 20
-"""Maximum bytes of these groups' names, four for each character: a name in a report may have 65,536 characters."""
+"""Maximum number of bytes of these groups' names, four for each character: a name in a report may have 65,536
+characters."""
 
 State = ClassicState | DescribedState | EpochState
 

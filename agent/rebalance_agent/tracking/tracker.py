@@ -52,7 +52,8 @@ REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_R
 """The states of a classic group that is rebalancing."""
 
 DUE_MAX = 25
-"""Groups whose due work one `Tick` does, in some 20 ms: if 10,000 are due at once, records are read in between."""
+"""Maximum number of groups whose due work one `Tick` does, in about 20 ms: if 10,000 are due at once, records are read
+in between."""
 
 
 class Tracker:

@@ -21,7 +21,7 @@ from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 __all__ = ["TrackerContext", "no_group"]
 
 BEFORE_MAX = 256
-"""Maximum generations kept in ``generations_before``: more than one observation adds."""
+"""Maximum number of generations kept in ``generations_before``: more than one observation adds."""
 
 
 def no_group(_group: str) -> bool:

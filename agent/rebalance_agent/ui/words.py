@@ -66,10 +66,10 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """Short names, Monday first, as `datetime.weekday` counts."""
 
 NAME_CHARACTERS_MAX = 120
-"""Maximum characters of a name to show; a name in Kafka may have 32,767 characters."""
+"""Maximum number of characters of a name to show; a name in Kafka may have 32,767 characters."""
 
 LISTED_MAX = 8
-"""Maximum names in a list within a sentence."""
+"""Maximum number of names in a list within a sentence."""
 
 LINE_CHARACTERS = 100
 """Width of wrapped text, in characters, which fits on any usual terminal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -129,10 +130,10 @@ def _type(hint: Any) -> str:  # noqa: ANN401 - any type hint
     if origin in (typing.Union, UnionType):
         return " or ".join("nothing" if part is type(None) else _type(part) for part in arguments)
     if origin is tuple:
-        return f"list of {_type(arguments[0])}"
+        return "list of " + re.sub(r"^(string|whole number|number|object)\b", r"\1s", _type(arguments[0]))
     if origin is not None and issubclass(origin, Mapping):
         return f"{_type(arguments[1])} by name"
-    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[hint]
+    return {str: "string", int: "whole number", float: "number", bool: "true or false"}[hint]
 
 
 def _link(shape: type) -> str:

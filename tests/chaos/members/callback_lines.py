@@ -17,7 +17,7 @@ from rebalance_agent.clock import SystemClock
 POLL_S = 0.1
 SAID_EVERY_S = 1.0
 LEAVING_S = 80.0
-"""Maximum seconds for leaving: at the end of the run all brokers may be gone, and librdkafka waits for one."""
+"""Longest time (seconds) for leaving: at the end of the run all brokers may be gone, and librdkafka waits for one."""
 
 
 class Polls:

@@ -16,7 +16,7 @@ from chaos.verdict.verdict import Verdict
 WINDOW_MS = 30_000
 WINDOWS_MIN = 3
 POLLS_MIN = 100
-"""Minimum polls of a group in a window: fewer have no meaningful 99th percentile."""
+"""Minimum number of polls of a group in a window: fewer have no meaningful 99th percentile."""
 
 NOISE_SHARE = 0.9
 """Share of the windows in which the bare groups differ by no more than the noise."""

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[3]
 SCRAPE_SECONDS = 2
 DEMO_SECONDS = 70
 DEMO_SECONDS_MAX = 240
-"""Maximum seconds of the demo, with the broker's start and the end, on a busy machine."""
+"""Longest time (seconds) of the demo, with the broker's start and the end, on a busy machine."""
 
 ANSWER_SECONDS_MAX = 60
 LAG = {"REBALANCE_AGENT_LAG_GROUPS": ".*", "REBALANCE_AGENT_LAG_INTERVAL_SECONDS": "2"}

@@ -20,7 +20,7 @@ __all__ = ["PARTITIONS", "Consumers", "events", "ready", "samples"]
 PARTITIONS = 12
 PROGRAM = Path(__file__).parents[2] / "node" / "consumer.py"
 SECONDS_MAX = 240
-"""Maximum seconds to wait for pods, on a busy machine."""
+"""Longest time (seconds) to wait for pods, on a busy machine."""
 
 _RESTRICTED = {
     "allowPrivilegeEscalation": False,

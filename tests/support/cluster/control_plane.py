@@ -27,10 +27,10 @@ SERVICE = "10.96.0.1"
 ISSUER = "https://kubernetes.default.svc"
 ADMIN = {"admin": "system:masters"}
 CALL_SECONDS_MAX = 300
-"""Maximum seconds of a call: more than helm's longest wait."""
+"""Longest time (seconds) of a call: more than helm's longest wait."""
 
 READY_SECONDS_MAX = 120
-"""Maximum seconds until it is ready: four on an idle machine, several times more on a busy one."""
+"""Longest time (seconds) until it is ready: four on an idle machine, several times more on a busy one."""
 
 POLL_SECONDS = 0.1
 END_SECONDS_MAX = 20

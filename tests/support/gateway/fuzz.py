@@ -41,7 +41,7 @@ __all__ = ["Report", "fuzz"]
 NEIGHBOUR = "neighbour"
 AT_ONCE = 20
 PLAY_S = 0.5
-"""Maximum seconds of one hostile client; then it closes its connection, or keeps it open."""
+"""Longest time (seconds) of one hostile client; then it closes its connection, or keeps it open."""
 
 LENGTH = struct.Struct(">i")
 LENGTHS = (-(2**31), -1, 0, 1, 7, 8, 9, 2**16, 2**24, 2**24 + 1, 2**27, 2**28, 2**28 + 1, 2**31 - 1)

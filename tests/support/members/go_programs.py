@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from support.cluster import kube_tools
 
 BUILD_S = 600
-"""Maximum seconds of a build, which downloads the module's dependencies first."""
+"""Longest time (seconds) of a build, which downloads the module's dependencies first."""
 
 
 @cache

@@ -19,7 +19,7 @@ from rebalance_agent.runtime.settings.kafka_config import client_properties
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PATIENCE_S = 90
-"""Maximum seconds of a wait: longer than any observed pause of a machine (`stillness`)."""
+"""Longest time (seconds) of a wait: longer than any observed pause of a machine (`stillness`)."""
 
 
 def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, waiting_for=None):

@@ -19,7 +19,7 @@ from support.observer.observing import eventually
 
 LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
 START_S = 300
-"""Maximum seconds to start Java, Spark and Delta and to end a first batch, on a busy machine."""
+"""Longest time (seconds) to start Java, Spark and Delta and to end a first batch, on a busy machine."""
 AGENT = Path(__file__).parents[3] / "agent"
 SHORT_LIVED = {
     # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.

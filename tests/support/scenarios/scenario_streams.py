@@ -22,7 +22,7 @@ from support.scenarios.scenario_member import HERE, run_as_process
 STREAMS = "org.apache.kafka.streams"
 FLAGS = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LEAVING_S = 60
-"""Maximum seconds to wait for brokers, which may not return."""
+"""Longest time (seconds) to wait for brokers, which may not return."""
 
 SERDE = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 

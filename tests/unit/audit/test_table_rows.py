@@ -114,7 +114,7 @@ def test_exactly_the_wrong_columns_are_named(columns, row):
     for name, value in row.items():
         wrong = "x" if value is None or isinstance(value, (str, list, dict)) else value + 1
         (what,) = contradictions(EVENT, {**row, name: wrong})
-        assert what == f"{name} is {wrong!r}, its body says {value!r}"
+        assert what == f"{name} is {wrong!r}, but its body contains {value!r}"
 
 
 @pytest.mark.parametrize("event", [aborted(1_700_000_000_000, 7), gone(1_700_000_000_000)])
@@ -126,7 +126,7 @@ def test_rows_of_other_events_are_compared_too(event):
         "generation": getattr(event, "generation", None),
     }
     assert list(contradictions(event, row)) == []
-    assert list(contradictions(event, {**row, "parts": 2})) == ["parts is 2, its body says 1"]
+    assert list(contradictions(event, {**row, "parts": 2})) == ["parts is 2, but its body contains 1"]
 
 
 def test_uncompared_columns_of_the_tables_are_listed():

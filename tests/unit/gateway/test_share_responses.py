@@ -71,7 +71,7 @@ def test_the_newest_versions_of_share_apis_are_offered_and_may_contain_brokers(r
 @pytest.mark.parametrize("api", APIS)
 def test_an_unknown_version_is_refused(api, version):
     row = next(each for each in ROWS if each["api"] == api)
-    with pytest.raises(DecodeError, match=f"{api}Response v{version}: supported are versions 1 to 2"):
+    with pytest.raises(DecodeError, match=f"{api}Response v{version}: only versions 1 to 2 are supported"):
         read_share_response(APIS[api], version, frame(row, "brokers"))
 
 

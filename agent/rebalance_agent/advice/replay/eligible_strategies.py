@@ -17,7 +17,7 @@ SIZE_MAX = 50_000_000
 """Maximum number of members and partitions over all rebalances of a replay: minutes of processor time per strategy."""
 
 MEMBERS_MAX = 20_000
-"""Maximum members of one rebalance, more than Kafka's coordinators can handle."""
+"""Maximum number of members of one rebalance, more than Kafka's coordinators can handle."""
 
 
 def family(name: str) -> str:

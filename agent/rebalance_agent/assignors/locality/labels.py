@@ -19,7 +19,7 @@ Labels = frozenset[tuple[str, str]]
 """Keys with their values; a key has one value."""
 
 LABELS_MAX = 64
-"""Labels of one member, or of one topic's affinity."""
+"""Maximum number of labels of one member, or of one topic's affinity."""
 
 _PAIR = re.compile(r"([A-Za-z0-9._/-]{1,255})=([A-Za-z0-9._/-]{1,255})")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # what Kafka takes for a topic's name

@@ -25,7 +25,7 @@ __all__ = ["deal_nearest"]
 _Partition = tuple[str, int]
 _SOURCE, _SINK, _FIRST = 0, 1, 2
 _MISSES_MAX = 2
-"""Misses of one partition: racks and labels."""
+"""Highest number of misses of one partition: racks and labels."""
 
 
 def deal_nearest(roster: Roster, locality: Locality, promise: Promise, *, moves_first: bool) -> Plan:

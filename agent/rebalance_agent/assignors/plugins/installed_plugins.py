@@ -103,7 +103,7 @@ class Plugins:
             for entry in self._scan():
                 declared.setdefault(entry.name, []).append(entry)
         except Exception as error:  # noqa: BLE001 - metadata of any package may be broken
-            _logger.warning("strategies of other packages cannot be loaded: entry points: %s", error_text(error))
+            _logger.warning("cannot read the entry points of strategies in other packages: %s", error_text(error))
         return {name: tuple(sorted(declared[name], key=lambda point: point.value)) for name in sorted(declared)}
 
     @property

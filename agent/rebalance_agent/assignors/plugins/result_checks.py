@@ -63,7 +63,7 @@ def check_shape(plan: object, roster: Roster) -> Plan:
         ValueError: it is not.
     """
     if not isinstance(plan, list) or len(plan) != len(roster.members):
-        raise ValueError(f"a plan is a list with one dict for each of the {len(roster.members)} members")
+        raise ValueError(f"a plan must be a list with one dict for each of the {len(roster.members)} members")
     for given in plan:
         check_partitions(given)
     return plan
@@ -76,7 +76,7 @@ def check_copies_plan(plan: object, roster: Roster) -> None:
         ValueError: it is not.
     """
     if not isinstance(plan, CopiesPlan):
-        raise ValueError(f"a plan of copies is a CopiesPlan, not {plan!r:.80}")  # noqa: TRY004 - see the module
+        raise ValueError(f"a plan of copies must be a CopiesPlan, not {plan!r:.80}")  # noqa: TRY004 - see the module
     for copies in (plan.standbys, plan.warmups):
         check_shape(copies, roster)
     if type(plan.missing) is not int or plan.missing < 0:
@@ -90,7 +90,7 @@ def check_copies(copies: object) -> None:
         ValueError: it is not.
     """
     if not isinstance(copies, AssignedCopies):
-        raise ValueError(f"copies are AssignedCopies, not {copies!r:.80}")  # noqa: TRY004
+        raise ValueError(f"copies must be AssignedCopies, not {copies!r:.80}")  # noqa: TRY004
     check_partitions(copies.standbys)
     check_partitions(copies.warmups)
 
@@ -102,14 +102,14 @@ def check_partitions(given: object) -> None:
         ValueError: it is not.
     """
     if not isinstance(given, Mapping):
-        raise ValueError(f"partitions are given as topic -> numbers, not as {given!r:.80}")  # noqa: TRY004 - see the module
+        raise ValueError(f"partitions must be a mapping of topics to numbers, not {given!r:.80}")  # noqa: TRY004
     for topic, numbers in given.items():
         if not isinstance(topic, str):
-            raise ValueError(f"a topic is a str, not {topic!r:.80}")  # noqa: TRY004
+            raise ValueError(f"a topic must be a str, not {topic!r:.80}")  # noqa: TRY004
         if not isinstance(numbers, tuple) or not all(type(number) is int for number in numbers):
-            raise ValueError(f"the partitions of topic {topic!r} are a tuple of ints, not {numbers!r:.80}")
+            raise ValueError(f"the partitions of topic {topic!r} must be a tuple of ints, not {numbers!r:.80}")
         if (numbers and numbers[0] < 0) or any(low >= high for low, high in pairwise(numbers)):
-            raise ValueError(f"the partitions of topic {topic!r} are ascending numbers from 0, not {numbers!r:.80}")
+            raise ValueError(f"the partitions of topic {topic!r} must be ascending numbers from 0, not {numbers!r:.80}")
 
 
 def check_promise(promise: object, roster: Roster) -> None:
@@ -119,7 +119,7 @@ def check_promise(promise: object, roster: Roster) -> None:
         ValueError: it is not.
     """
     if not isinstance(promise, Promise):
-        raise ValueError(f"a promise is a Promise, not {promise!r:.80}")  # noqa: TRY004
+        raise ValueError(f"a promise must be a Promise, not {promise!r:.80}")  # noqa: TRY004
     members = len(roster.members)
     parts: Sequence[Sequence[object]] = (
         promise.standing,
@@ -128,9 +128,9 @@ def check_promise(promise: object, roster: Roster) -> None:
         promise.levels or (0,) * members,
     )
     if any(len(part) != members or not all(type(value) is int for value in part) for part in parts):
-        raise ValueError(f"a promise has one int for each of the {members} members")
+        raise ValueError(f"each part of a promise must have one int for each of the {members} members")
     if any(low < 0 for low in promise.floors):
-        raise ValueError("a promise has no floor below 0")
+        raise ValueError("a promise must not have a floor below 0")
 
 
 def check_redundancy(copies: object) -> None:
@@ -140,7 +140,7 @@ def check_redundancy(copies: object) -> None:
         ValueError: it is not.
     """
     if type(copies) is not int or copies < 1:
-        raise ValueError(f"a redundancy is an int of 1 or more, not {copies!r:.80}")
+        raise ValueError(f"a redundancy must be an int of 1 or more, not {copies!r:.80}")
 
 
 def check_user_data(report: object) -> None:
@@ -150,11 +150,11 @@ def check_user_data(report: object) -> None:
         ValueError: it is not.
     """
     if not isinstance(report, MemberUserData):
-        raise ValueError(f"a reader returns MemberUserData, not {report!r:.80}")  # noqa: TRY004
+        raise ValueError(f"a reader must return MemberUserData, not {report!r:.80}")  # noqa: TRY004
     check_partitions(report.owned)
     check_partitions(report.standbys)
     if not isinstance(report.settings, Mapping) or type(report.generation) is not int:
-        raise ValueError("MemberUserData has settings by name, and a generation that is an int")
+        raise ValueError("MemberUserData must have a mapping of settings and an int as generation")
 
 
 def check_topic_counts(wanted: object) -> None:
@@ -166,7 +166,7 @@ def check_topic_counts(wanted: object) -> None:
     if not isinstance(wanted, Mapping) or not all(
         isinstance(topic, str) and type(count) is int and count >= 0 for topic, count in wanted.items()
     ):
-        raise ValueError(f"internal topics are topic -> number of partitions, not {wanted!r:.80}")
+        raise ValueError(f"internal topics must be a mapping of topics to numbers of partitions, not {wanted!r:.80}")
 
 
 def check_bytes(data: object) -> None:
@@ -176,4 +176,4 @@ def check_bytes(data: object) -> None:
         ValueError: it is not.
     """
     if not isinstance(data, bytes):
-        raise ValueError(f"user data is bytes, not {data!r:.80}")  # noqa: TRY004
+        raise ValueError(f"user data must be bytes, not {data!r:.80}")  # noqa: TRY004

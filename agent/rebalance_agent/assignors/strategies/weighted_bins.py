@@ -20,7 +20,8 @@ Item = tuple[int, int, int]
 """Weight, topic (index in the roster), partition number."""
 
 STEPS_PER_PARTITION_MAX = 20
-"""Steps per partition of `WeightedBins.even_out`. Usually it takes about one per partition that moves."""
+"""Maximum number of steps per partition in `WeightedBins.even_out`. Usually it takes about one per partition that
+moves."""
 
 
 def weigh(roster: Roster) -> list[list[Item]]:

@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 STANDBYS_MAX = 100
-"""Maximum copies of one unit: more than is useful, and few enough to fit into a message."""
+"""Maximum number of copies of one unit: more than is useful, and few enough to fit into a message."""
 
 NUM_STANDBYS = whole_number(
     name="assignment.num.standbys",

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["LINE_BYTES_MAX", "add_parser", "run"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""Maximum bytes of an input line: base64 of a record twelve times as large as brokers accept by default (1 MiB)."""
+"""Maximum number of bytes of an input line: base64 of a record twelve times as large as brokers accept by default (1
+MiB)."""
 
 KINDS = (*dict.fromkeys(table.kind for table in RECORDS.values()), "unknown")
 """The kinds of records, in the order of their key versions."""

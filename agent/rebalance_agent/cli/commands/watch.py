@@ -60,7 +60,8 @@ COLUMNS = (
 """Columns of CSV: fields of a group in the API."""
 
 SETTLE_SECONDS_MAX = 30.0
-"""Maximum seconds that --once waits until a cluster is read; reading a large offsets topic takes some seconds."""
+"""Longest time (seconds) that --once waits until a cluster is read; reading a large offsets topic takes some
+seconds."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

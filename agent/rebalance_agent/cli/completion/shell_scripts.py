@@ -10,7 +10,7 @@ from rebalance_agent.cli.completion.command_words import CommandWords, FlagWords
 __all__ = ["SCRIPTS"]
 
 HELP_CHARACTERS_MAX = 80
-"""Maximum characters of a flag's help in fish; fish shows the help beside the flag."""
+"""Maximum number of characters of a flag's help in fish; fish shows the help beside the flag."""
 
 _FIRST = ("--help", "--version")
 """Flags that may precede a command."""

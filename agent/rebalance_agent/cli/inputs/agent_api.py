@@ -19,7 +19,7 @@ from rebalance_agent.model.event_json import json_object, value_from_json
 __all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentApi", "AgentError"]
 
 ANSWER_BYTES_MAX = 64 << 20
-"""Maximum bytes of an answer; an answer with ten thousand groups has about 6 MB."""
+"""Maximum number of bytes of an answer; an answer with ten thousand groups has about 6 MB."""
 
 ANSWER_TIMEOUT_S = 10.0
 """Seconds without data after which a request fails; an agent answers from memory."""

@@ -39,10 +39,11 @@ __all__ = [
 ]
 
 MEMBERS_MAX = 20_000
-"""Maximum members of one group: more than Kafka's coordinators can handle."""
+"""Maximum number of members of one group: more than Kafka's coordinators can handle."""
 
 PARTITIONS_MAX = 2_000_000
-"""Maximum partitions of all topics: as many as the largest KRaft clusters have. Limits the memory for short texts."""
+"""Maximum number of partitions of all topics: as many as the largest KRaft clusters have. Limits the memory for short
+texts."""
 
 INT32_MAX = 2**31 - 1
 """Largest partition number and generation in Kafka's protocol."""

@@ -31,13 +31,14 @@ __all__ = [
 ]
 
 INPUT_BYTES_MAX = 256 * 1024 * 1024
-"""Maximum bytes of one group's JSON: several times the size of a group of 2,000 members with a million partitions."""
+"""Maximum number of bytes of one group's JSON: several times the size of a group of 2,000 members with a million
+partitions."""
 
 NAME_MAX = 32_767
-"""Maximum characters of a name: the length of the longest string in Kafka's protocol."""
+"""Maximum number of characters of a name: the length of the longest string in Kafka's protocol."""
 
 SHOWN_MAX = 80
-"""Maximum characters of an invalid name in an error."""
+"""Maximum number of characters of an invalid name in an error."""
 
 
 def parse_json(text: bytes) -> object:
@@ -103,7 +104,7 @@ def as_entries(path: str, value: object, count: int) -> list[object]:
 
 
 def as_text(path: str, value: object) -> str:
-    """Return text of at most `NAME_MAX` characters."""
+    """Return a text of at most `NAME_MAX` characters."""
     if not isinstance(value, str):
         raise InvalidInputError(path, "must be text")
     if len(value) > NAME_MAX:
@@ -112,7 +113,7 @@ def as_text(path: str, value: object) -> str:
 
 
 def as_name(path: str, value: object) -> str:
-    """Return text of 1 to `NAME_MAX` characters."""
+    """Return a text of 1 to `NAME_MAX` characters."""
     text = as_text(path, value)
     if not text:
         raise InvalidInputError(path, "must not be empty")

@@ -29,7 +29,8 @@ __all__ = [
 
 
 PARTITIONS_MAX = 10_000
-"""Maximum partitions of a shuffle. Each task writes a block for each partition, so the cost grows quadratically."""
+"""Maximum number of partitions of a shuffle. Each task writes a block for each partition, so the cost grows
+quadratically."""
 
 
 def stage_parser(

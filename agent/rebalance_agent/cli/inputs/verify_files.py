@@ -16,10 +16,10 @@ from rebalance_agent.runtime.watch.audit_source import Scrape, scraped
 __all__ = ["events_in", "records_in", "scrape_in"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""Maximum bytes of a line: an event or record many times as large as brokers accept by default (1 MiB)."""
+"""Maximum number of bytes of a line: an event or record many times as large as brokers accept by default (1 MiB)."""
 
 METRICS_BYTES_MAX = 256 * 1024 * 1024
-"""Maximum bytes of a scrape; a scrape with 20,000 groups has about 150 MB."""
+"""Maximum number of bytes of a scrape; a scrape with 20,000 groups has about 150 MB."""
 
 
 def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:

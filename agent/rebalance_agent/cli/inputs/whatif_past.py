@@ -25,10 +25,10 @@ from rebalance_agent.runtime.watch.history_reader import GroupPast
 __all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "find_past"]
 
 LINE_BYTES_MAX = 4 << 20
-"""Maximum bytes of a line: four times the largest event that brokers accept by default (1 MiB)."""
+"""Maximum number of bytes of a line: four times the largest event that brokers accept by default (1 MiB)."""
 
 EVENTS_MAX = 200_000
-"""Maximum events of one group in a file; more events would take too much memory for a command."""
+"""Maximum number of events of one group in a file; more events would take too much memory for a command."""
 
 
 def find_past(options: argparse.Namespace) -> GroupPast:

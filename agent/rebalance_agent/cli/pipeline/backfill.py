@@ -62,7 +62,7 @@ PRINTED_MAX = 10
 """Maximum number of partitions, and of groups, that get a line each; one line summarises the rest."""
 
 _FACTS_BYTES_MAX = 64 << 20
-"""Maximum bytes of the --topics file, which has about a hundred bytes for each topic of a cluster."""
+"""Maximum number of bytes of the --topics file, which has about a hundred bytes for each topic of a cluster."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -37,7 +37,7 @@ exit codes: 0 done, 2 wrong usage, or the folder already has events or cannot be
 """
 
 PROGRESS_EVERY_S = 2.0
-"""Seconds between two lines of progress."""
+"""Seconds between lines of progress."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -24,7 +24,7 @@ from rebalance_agent.ui.words import plural, printable
 __all__ = ["GroupsScreen", "WatchApp"]
 
 ROWS_MAX = 500
-"""Maximum rows on screen; drawing more rows would take longer than the interval between polls."""
+"""Maximum number of rows on screen; drawing more rows would take longer than the interval between polls."""
 
 
 class WatchApp(App[None]):

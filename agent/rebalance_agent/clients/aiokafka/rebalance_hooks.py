@@ -174,5 +174,5 @@ def instrument(consumer: aiokafka.AIOKafkaConsumer, clock: Clock | None = None, 
 
 
 def accepted(listener: object) -> bool:
-    """Whether aiokafka accepts ``listener``; no listener is accepted."""
+    """Whether aiokafka accepts ``listener``; it also accepts None."""
     return listener is None or isinstance(listener, ConsumerRebalanceListener)

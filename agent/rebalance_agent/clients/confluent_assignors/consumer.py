@@ -265,7 +265,7 @@ class Consumer(GroupMethods, DataMethods):
                     self._handover.await_offer(YIELD_SECONDS)
 
     def _delivered(self, messages: list[Message]) -> list[Message]:
-        """``messages`` without those of revoked partitions, which librdkafka had fetched before."""
+        """Return ``messages`` without those of revoked partitions, which librdkafka had fetched before."""
         store = self._settings.auto_store
         return [message for message in messages if self._offset_store.delivers(message, store=store)]
 

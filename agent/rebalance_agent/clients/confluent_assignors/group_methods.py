@@ -27,19 +27,19 @@ class GroupMethods:
     _closed: bool
 
     def assign(self, partitions: list[TopicPartition]) -> None:
-        """Like confluent-kafka's, in ``on_assign`` only."""
+        """Like confluent-kafka's method; allowed only in ``on_assign``."""
         self._rebalancing.assign(partitions)
 
     def unassign(self) -> None:
-        """Like confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        """Like confluent-kafka's method; allowed only in ``on_revoke`` and ``on_lost``."""
         self._rebalancing.unassign()
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
-        """Like confluent-kafka's, in ``on_assign`` only."""
+        """Like confluent-kafka's method; allowed only in ``on_assign``."""
         self._rebalancing.incremental_assign(partitions)
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
-        """Like confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        """Like confluent-kafka's method; allowed only in ``on_revoke`` and ``on_lost``."""
         self._rebalancing.incremental_unassign(partitions)
 
     def standbys(self) -> list[TopicPartition]:

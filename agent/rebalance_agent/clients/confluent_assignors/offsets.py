@@ -67,7 +67,7 @@ def given_offsets(message: Message | None, offsets: list[TopicPartition] | None)
 
 
 def as_partitions(offsets: Offsets) -> list[TopicPartition]:
-    """``offsets`` as a list of confluent-kafka's type."""
+    """Return ``offsets`` as a list of confluent-kafka's type."""
     return [
         TopicPartition(partition.topic, partition.partition, offset.offset) for partition, offset in offsets.items()
     ]

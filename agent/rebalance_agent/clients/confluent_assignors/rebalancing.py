@@ -75,7 +75,7 @@ class Rebalancing:
         return self.offset_store.positions(partitions)
 
     def assign(self, partitions: list[TopicPartition]) -> None:
-        """``consumer.assign()`` in ``on_assign``."""
+        """Execute ``consumer.assign()``, which is allowed only in ``on_assign``."""
         self._inside(self._assigning, "assign() outside of on_assign: the group assigns partitions")
         self._assigning = False
         self.data.assign(partitions)
@@ -83,20 +83,20 @@ class Rebalancing:
         self.offset_store.own((partition.topic, partition.partition) for partition in partitions)
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
-        """``consumer.incremental_assign()`` in ``on_assign``."""
+        """Execute ``consumer.incremental_assign()``, which is allowed only in ``on_assign``."""
         self._inside(self._assigning, "incremental_assign() outside of on_assign")
         self._assigning = False
         self.data.incremental_assign(partitions)
         self.offset_store.own((partition.topic, partition.partition) for partition in partitions)
 
     def unassign(self) -> None:
-        """``consumer.unassign()`` in ``on_revoke`` or ``on_lost``."""
+        """Execute ``consumer.unassign()``, which is allowed only in ``on_revoke`` and ``on_lost``."""
         self._inside(self._revoking, "unassign() outside of on_revoke and on_lost: call unsubscribe() to leave")
         self.data.unassign()
         self._settle(self.offset_store.disown(self.offset_store.owned))
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
-        """``consumer.incremental_unassign()`` in ``on_revoke`` or ``on_lost``."""
+        """Execute ``consumer.incremental_unassign()``, which is allowed only in ``on_revoke`` and ``on_lost``."""
         self._inside(self._revoking, "incremental_unassign() outside of on_revoke and on_lost")
         self.data.incremental_unassign(partitions)
         self._settle(self.offset_store.disown((partition.topic, partition.partition) for partition in partitions))

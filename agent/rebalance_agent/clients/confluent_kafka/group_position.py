@@ -33,7 +33,7 @@ def membership_of(consumer: confluent_kafka.Consumer, instance_id: str | None) -
 
 
 def generation_in(metadata: object, member_id: str) -> int:
-    """The generation in the result of ``consumer_group_metadata()``; -1 if it is not of ``member_id`` or not decodable.
+    """Return the generation in the result of ``consumer_group_metadata()``; -1 if unreadable or not of ``member_id``.
 
     confluent-kafka calls the result opaque. Since librdkafka 1.6 it is bytes: a magic, the generation as a native
     int32, the group's name and a zero byte, the member id and a zero byte. Other formats are not decoded.

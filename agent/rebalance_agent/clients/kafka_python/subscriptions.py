@@ -57,7 +57,7 @@ def read_tolerantly(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is
 
 
 def complete(member_id: str, data: bytes) -> bytes:
-    """``data`` encoded again with every field of the newest version, and without topics that cannot exist.
+    """Return ``data``, encoded again with every field of the newest version, and without topics that cannot exist.
 
     A subscription that cannot be decoded is replaced by an empty one.
     """

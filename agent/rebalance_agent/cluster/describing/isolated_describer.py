@@ -4,7 +4,7 @@ librdkafka 2.16 aborts its process (``rd_kafka_admin_response_parse: Assertion `
 assignment is a single byte. A group's leader writes the assignments and brokers do not check them, so any principal
 with a group could end every process that describes it. This module finds such groups.
 
-librdkafka also ends its process if a broker that is no longer a group's coordinator answers a request for committed
+librdkafka also aborts the process if a broker that is no longer a group's coordinator answers a request for committed
 offsets (librdkafka's issue 5040): an admin client dereferences a null pointer. The group is not the cause, so its
 request is sent again.
 """
@@ -39,14 +39,14 @@ DESCRIBE_S = 15.0
 """Longest time (seconds) for all groups of one call, including restarts of the process."""
 
 STARTS_MAX = 6
-"""Maximum processes that one call starts: each takes 0.2 s of a processor. The next call continues with the remaining
-groups."""
+"""Maximum number of processes that one call starts: each takes 0.2 s of a processor. The next call continues with the
+remaining groups."""
 
 ASKED_AGAIN_S = 600.0
 """Seconds for which a group whose description ended two processes is not described."""
 
 FATAL_MAX = 10_000
-"""Maximum groups remembered for `ASKED_AGAIN_S`; the oldest are forgotten first."""
+"""Maximum number of groups remembered for `ASKED_AGAIN_S`; the oldest are forgotten first."""
 
 PROCESS = ("-P", "-m", "rebalance_agent.cluster.describing.describing_process")
 """Arguments for the Python interpreter."""
@@ -176,7 +176,7 @@ class IsolatedDescriber:
 
     def _exclude(self, group: str) -> None:
         _log.warning(
-            "group %r is not described for %.0f s: librdkafka ends its process when it reads the description",
+            "group %r is not described for %.0f s: librdkafka aborts the process that reads the description",
             group,
             ASKED_AGAIN_S,
         )

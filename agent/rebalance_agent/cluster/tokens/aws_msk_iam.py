@@ -29,7 +29,7 @@ def msk_token(options: Mapping[str, str]) -> Token:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - of an extra
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - the same
     except ImportError:
-        raise TokenError("install the package: pip install 'kafka-rebalance-agent[aws]'") from None
+        raise TokenError("the package is missing; run: pip install 'kafka-rebalance-agent[aws]'") from None
     region = options.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if not region:
         raise TokenError("the region is unknown: set AWS_REGION, or sasl.oauthbearer.config to region=eu-central-1")

@@ -31,7 +31,7 @@ def entra_token(options: Mapping[str, str]) -> Token:
         from azure.core.exceptions import AzureError  # noqa: PLC0415 - of an extra
         from azure.identity import DefaultAzureCredential  # noqa: PLC0415 - the same
     except ImportError:
-        raise TokenError("install the package: pip install 'kafka-rebalance-agent[azure]'") from None
+        raise TokenError("the package is missing; run: pip install 'kafka-rebalance-agent[azure]'") from None
     own = {"managed_identity_client_id": options["client_id"]} if "client_id" in options else {}
     try:
         with DefaultAzureCredential(**own) as credential:

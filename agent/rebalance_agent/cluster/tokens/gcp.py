@@ -32,7 +32,7 @@ def gcp_token(_: Mapping[str, str]) -> Token:
         from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415 - the same
         from google.auth.transport.requests import Request  # noqa: PLC0415 - the same
     except ImportError:
-        raise TokenError("install the package: pip install 'kafka-rebalance-agent[gcp]'") from None
+        raise TokenError("the package is missing; run: pip install 'kafka-rebalance-agent[gcp]'") from None
     try:
         credentials: Any = google.auth.default(scopes=[_SCOPE])[0]
         credentials.refresh(Request())

@@ -32,7 +32,7 @@ this applies to every poll, because every poll begins with a metadata refresh.
 """
 
 FETCH_BYTES, FETCH_MS = 100_000, 300
-"""Minimum bytes and maximum wait of a fetch: one fetch for each record would keep a small machine busy."""
+"""Minimum number of bytes and maximum wait of a fetch: one fetch for each record would keep a small machine busy."""
 
 METADATA_MS = 2_000
 """Interval, in milliseconds, at which clients look for new topics and partitions; the defaults are minutes."""

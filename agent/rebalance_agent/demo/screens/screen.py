@@ -39,7 +39,7 @@ PLAIN_CHARACTERS = 200
 """Width of tables if standard output is not a terminal, unless ``COLUMNS`` is set."""
 
 TALL_LINES = 45
-"""Minimum lines of a terminal that has room for addresses, groups and all steps."""
+"""Minimum number of lines of a terminal that has room for addresses, groups and all steps."""
 
 CELL_PADDING = 2
 """Characters between two columns of the live table."""

@@ -17,7 +17,8 @@ from rebalance_agent.model.events import Callback, MemberEvent
 __all__ = ["RUNS_MAX", "CallbackTimes"]
 
 RUNS_MAX = 8
-"""Maximum callbacks remembered of each kind; beyond it, the two oldest are merged into one without an event."""
+"""Maximum number of callbacks remembered of each kind; beyond it, the two oldest are merged into one without an
+event."""
 
 ROUNDING_SECONDS = 0.001
 """Clients and events measure whole milliseconds, so each duration may be off by less than one millisecond."""

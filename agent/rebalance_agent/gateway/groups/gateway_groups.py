@@ -21,13 +21,14 @@ __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 _logger = logging.getLogger(__name__)
 
 ASSIGNING_MAX = 2
-"""Maximum simultaneous assignments: a pod leads few groups, and each assignment uses one whole CPU core."""
+"""Maximum number of simultaneous assignments: a pod leads few groups, and each assignment uses one whole CPU core."""
 
 COMPLAINTS_MAX = 1_000
-"""Maximum problems remembered in order to log each only once; beyond it, all are forgotten and may be logged again."""
+"""Maximum number of problems remembered in order to log each only once; beyond it, all are forgotten and may be logged
+again."""
 
 NAME_MAX, PROBLEM_MAX = 200, 1_000
-"""Maximum characters of a name and of a problem in a log line: clients' names may have 32 KiB each."""
+"""Maximum number of characters of a name and of a problem in a log line: clients' names may have 32 KiB each."""
 
 
 class FrameOutcome(StrEnum):

@@ -32,7 +32,8 @@ from rebalance_agent.model.events import Callback
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
 WAITING_MAX = 1_000
-"""Maximum requests in flight on one connection whose responses are to be read; further responses pass unread."""
+"""Maximum number of requests in flight on one connection whose responses are to be read; further responses pass
+unread."""
 
 _HANDLERS = (
     JoinGroupHandler,

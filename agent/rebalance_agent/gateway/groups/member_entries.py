@@ -15,7 +15,8 @@ from rebalance_agent.instrumentation.led_members import LedMembers
 __all__ = ["ENTRIES_MAX", "JoinTerms", "MemberEntries", "MemberEntry"]
 
 ENTRIES_MAX = 1_000
-"""Maximum members remembered: a pod has a few consumers. Beyond it, the least recently used entries are forgotten."""
+"""Maximum number of members remembered: a pod has a few consumers. Beyond it, the least recently used entries are
+forgotten."""
 
 
 @dataclass(frozen=True, slots=True)

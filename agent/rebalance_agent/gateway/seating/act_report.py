@@ -14,7 +14,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 __all__ = ["ActCounts", "ActReport", "NoCounts"]
 
 TEXT_MAX = 200
-"""Maximum characters of a text in a log line: clients choose names of any length."""
+"""Maximum number of characters of a text in a log line: clients choose names of any length."""
 
 _WRONG = {
     Act.HANDOVER: "the group rebalanced after each of the last handovers",
@@ -23,7 +23,8 @@ _WRONG = {
 
 LINES_SECONDS = 10.0
 LINES_MAX = 100
-"""Maximum log lines for one kind of act in `LINES_SECONDS`: deploying a hundred consumers at once needs that many."""
+"""Maximum number of log lines for one kind of act in `LINES_SECONDS`: deploying a hundred consumers at once needs that
+many."""
 
 
 class ActCounts(Protocol):

@@ -23,14 +23,14 @@ __all__ = [
 ]
 
 HELD_BYTES_MAX = 32 * 1024
-"""Largest JoinGroup (bytes) that is read for seats and held: a usual JoinGroup has some hundred bytes, a JoinGroup with
-a thousand topics 30,000."""
+"""Largest JoinGroup (bytes) that is read for seats and held: a usual JoinGroup has a few hundred bytes, a JoinGroup
+with a thousand topics 30,000."""
 
 HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
 """Maximum total bytes of the JoinGroups that a gateway holds; memory has up to four copies of each JoinGroup."""
 
 CLIENT_ID_MAX = 200
-"""Maximum characters of a client id kept with a held JoinGroup: clients choose ids of any length."""
+"""Maximum number of characters of a client id kept with a held JoinGroup: clients choose ids of any length."""
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
 """Seconds for which an unknown client is assumed to wait: by default, sarama waits 30 s and aiokafka 40 s."""

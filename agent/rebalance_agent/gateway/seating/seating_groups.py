@@ -36,10 +36,10 @@ from rebalance_agent.model.reported.seat_event import Act
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
 
 CHECK_SECONDS = 0.5
-"""Seconds between two checks whether clients have disconnected, while the gateway holds their requests."""
+"""Seconds between checks whether clients have disconnected, while the gateway holds their requests."""
 
 IDLE_SECONDS = 60.0
-"""Longest time (seconds) between two steps; a step forgets groups without seats and members."""
+"""Longest time (seconds) between steps; a step forgets groups without seats and members."""
 
 PAUSE_SECONDS_MIN = 0.01
 """Shortest pause (seconds) between two steps, even if a due act fails again and again."""
@@ -48,7 +48,7 @@ SWITCH_OFF_SECONDS = 3.0
 """Longest wait (seconds) for the coordinator's answers when seats are switched off; an answer takes a millisecond."""
 
 SWITCH_SECONDS = 5.0
-"""Seconds between two checks of the file that switches seats off; a ConfigMap change takes up to a minute anyway."""
+"""Seconds between checks of the file that switches seats off; a ConfigMap change takes up to a minute anyway."""
 
 TOKEN_BYTES = 8
 """Random bytes in the names of seats, new at each start: a name used before could still belong to a member."""

@@ -17,7 +17,7 @@ from rebalance_agent.regular_files import regular_file
 __all__ = ["SAVE_SECONDS", "SeatsFile"]
 
 SAVE_SECONDS = 1.0
-"""Seconds between two checks for changed seats. A killed gateway loses the changes since the last check."""
+"""Seconds between checks for changed seats. A killed gateway loses the changes since the last check."""
 
 
 class SeatsFile:

@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["LIST_BYTES_MAX", "SeatList", "decode_seats", "encode_seats"]
 
 LIST_BYTES_MAX = 4 * 1024 * 1024
-"""Largest list in bytes: this is enough for some 9,000 seats. Groups that do not fit are left out."""
+"""Largest list in bytes: this is enough for about 9,000 seats. Groups that do not fit are left out."""
 
 FORMAT = 1
 """The version of the format; a list with another version is not read."""

@@ -54,7 +54,7 @@ def metric_prefixes(text: str) -> tuple[str, ...]:
     """
     prefixes = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(prefixes) > PREFIXES_MAX:
-        raise InvalidInputError("", f"must be at most {PREFIXES_MAX} prefixes")
+        raise InvalidInputError("", f"must have at most {PREFIXES_MAX} prefixes")
     for prefix in prefixes:
         if not _PREFIX.fullmatch(prefix):
             raise InvalidInputError("", f"must be prefixes such as org.apache.kafka.consumer., not {prefix[:50]!r}")

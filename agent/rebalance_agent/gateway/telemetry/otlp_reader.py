@@ -17,8 +17,8 @@ from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 __all__ = ["ATTRIBUTE_BYTES_MAX", "FIELDS_MAX", "PushedMetrics", "read_metrics", "resource_metrics"]
 
 FIELDS_MAX = 10_000
-"""Maximum fields that are read from one message: this takes 15 ms, while all other connections wait. A Java consumer
-pushes some hundred fields, librdkafka fewer."""
+"""Maximum number of fields that are read from one message: this takes 15 ms, while all other connections wait. A Java
+consumer pushes a few hundred fields, librdkafka fewer."""
 
 ATTRIBUTE_BYTES_MAX = 32_767
 """Longest accepted attribute (bytes): Kafka's requests cannot contain a longer name of a group."""

@@ -18,11 +18,11 @@ from rebalance_agent.metrics.metric import Metric
 __all__ = ["ADDRESS_CLIENTS_MAX", "CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
 
 CLIENTS_MAX = 1_000
-"""Maximum clients that push: as many as the connections that a gateway accepts."""
+"""Maximum number of clients that push: as many as the connections that a gateway accepts."""
 
 ADDRESS_CLIENTS_MAX = CLIENTS_MAX // 2
-"""Maximum clients that push from one address: as many as the connections that a gateway accepts from one address.
-Clients choose their instance ids, so one address could otherwise take all places by reconnecting."""
+"""Maximum number of clients that push from one address: as many as the connections that a gateway accepts from one
+address. Clients choose their instance ids, so one address could otherwise take all places by reconnecting."""
 
 SILENT_INTERVALS = 3
 """Number of push intervals without a push after which a client counts as gone."""

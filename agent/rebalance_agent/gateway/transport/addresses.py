@@ -19,7 +19,8 @@ from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST,
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 
 NODES_MAX = 2_000
-"""Maximum brokers of a cluster, each with a port of the gateway: Kafka's own tests use at most some hundred."""
+"""Maximum number of brokers of a cluster, each with a port of the gateway: Kafka's own tests use at most a few
+hundred."""
 
 Address = tuple[str, int]
 """Host and port."""
@@ -70,7 +71,7 @@ async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
     """Rewrite only the brokers at the beginning; the rest is not read, since it grows with topics and partitions."""
     version, kind = head.api_version, MetadataResponse
     if not 0 <= version <= kind.max_version:
-        raise DecodeError(f"Metadata v{version}: supported are versions up to {kind.max_version}")
+        raise DecodeError(f"Metadata v{version}: only versions up to {kind.max_version} are supported")
     flexible = kind.flexible_version_q(version)
     field = kind.fields["brokers"]
     how = {"version": version, "compact": flexible, "tagged": flexible}

@@ -15,8 +15,8 @@ struct with tagged fields. Real messages have one or two such structs; hostile m
 million elements."""
 
 PARTS_MAX = 100_000
-"""Maximum slices (strings and bytes) read from a frame: a group of ten thousand members has three or four for each
-member. All other connections wait while a frame is decoded, and a JoinGroup of 16 MiB may have millions of slices,
+"""Maximum number of slices (strings and bytes) read from a frame: a group of ten thousand members has three or four for
+each member. All other connections wait while a frame is decoded, and a JoinGroup of 16 MiB may have millions of slices,
 which take ten seconds."""
 
 _HIGH_BIT = 0x80

@@ -25,7 +25,7 @@ GONE_SECONDS = 300.0
 """Seconds after which a broker missing from Metadata counts as removed, not restarting, and its port is closed."""
 
 ACCEPTED_MAX = 20
-"""Maximum connections accepted in one pass of the event loop: a millisecond's work."""
+"""Maximum number of connections accepted in one pass of the event loop: a millisecond's work."""
 
 NO_DESCRIPTOR_SECONDS = 0.2
 """Pause (seconds) before accepting again after an error, for example if no file descriptor is left."""

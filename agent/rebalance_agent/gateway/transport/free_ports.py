@@ -14,8 +14,8 @@ PORT_MAX = 65_535
 """The highest TCP port."""
 
 BACKLOG = 1_024
-"""Maximum connections that the kernel queues until they are accepted: more than one client opens while the process
-waits for a processor. If the queue is full, a client tries again after a second."""
+"""Maximum number of connections that the kernel queues until they are accepted: more than one client opens while the
+process waits for a processor. If the queue is full, a client tries again after a second."""
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The file that contains Linux's ephemeral port range, 32768 to 60999 by default."""

@@ -68,7 +68,7 @@ def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # no
 def _decoder(kind: Any, version: int) -> Callable[[bytes, int], tuple[Any, int]]:  # noqa: ANN401
     """Return the function behind ``kind.decode``: it also returns the end position, and accepts `BoundedBytes`."""
     if not 0 <= version <= kind.max_version:
-        raise ValueError(f"supported are versions 0 to {kind.max_version}")
+        raise ValueError(f"only versions 0 to {kind.max_version} are supported")
     flexible = kind.flexible_version_q(version)
     decoder: Callable[[bytes, int], tuple[Any, int]] = kind._struct.compiled_decode_from(  # noqa: SLF001 - see above
         version, compact=flexible, tagged=flexible, data_class=kind[None]

@@ -31,7 +31,9 @@ async def wants_no_answer(head: RequestHead, first: Callable[[int], Awaitable[by
         DecodeError: the request does not match its schema, or its version was not offered.
     """
     if not 0 <= head.api_version <= ProduceRequest.max_version:
-        raise DecodeError(f"Produce v{head.api_version}: supported are versions up to {ProduceRequest.max_version}")
+        raise DecodeError(
+            f"Produce v{head.api_version}: only versions up to {ProduceRequest.max_version} are supported"
+        )
     problem: Exception | None = None
     for size in (_OFTEN_ENOUGH_BYTES, _ALWAYS_ENOUGH_BYTES):
         try:

@@ -13,7 +13,8 @@ PIPE_BYTES = 1 << 20
 """Capacity of a pipe: the maximum for an unprivileged process (/proc/sys/fs/pipe-max-size)."""
 
 IDLE_MAX = 8
-"""Maximum idle pipes kept for later frames: each pipe takes two descriptors, and no memory while it is empty."""
+"""Maximum number of idle pipes kept for later frames: each pipe takes two descriptors, and no memory while it is
+empty."""
 
 _FLAGS = getattr(os, "SPLICE_F_NONBLOCK", 0) | getattr(os, "SPLICE_F_MOVE", 0)
 

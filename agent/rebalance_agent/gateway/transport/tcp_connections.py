@@ -17,14 +17,15 @@ COPY_BYTES = 256 * 1024
 """Bytes per read when bytes are copied: with smaller reads, system calls would cost more than copying."""
 
 SPLICE_BYTES_MIN = 32 * 1024
-"""Minimum bytes for which splice(2) is used: below, two copies cost less than the four system calls of a splice."""
+"""Minimum number of bytes for which splice(2) is used: below, two copies cost less than the four system calls of a
+splice."""
 
 WORTH_BYTES_MAX = 256 * 1024
-"""Maximum bytes of a frame for which a move waits: waking up costs as much as moving some 100 KiB, and the receiver
-needs the whole frame anyway."""
+"""Maximum number of bytes of a frame for which a move waits: waking up costs as much as moving about 100 KiB, and the
+receiver needs the whole frame anyway."""
 
 TURNS_MAX = 8
-"""Maximum consecutive reads or moves without a wait; then other connections get their turn."""
+"""Maximum number of consecutive reads or moves without a wait; then other connections get their turn."""
 
 CLOSE_SECONDS_MAX = 5.0
 """Longest wait (seconds) for the last bytes and for TLS's close_notify."""

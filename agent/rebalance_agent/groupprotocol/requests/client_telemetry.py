@@ -62,7 +62,7 @@ def decode_get_subscriptions(frame: bytes) -> dict[str, Any]:
     """Decode a GetTelemetrySubscriptions request: the whole frame after its length, header included.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     return decode_whole("GetTelemetrySubscriptionsRequest v0", frame, lambda reader: read_request(reader, _GET))
 
@@ -71,7 +71,7 @@ def decode_push(frame: bytes) -> dict[str, Any]:
     """Decode a PushTelemetry request; the frame as in `decode_get_subscriptions`.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     return decode_whole("PushTelemetryRequest v0", frame, lambda reader: read_request(reader, _PUSH))
 

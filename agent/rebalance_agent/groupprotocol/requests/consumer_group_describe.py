@@ -70,6 +70,6 @@ def decode_description(frame: bytes, version: int = DESCRIBE_VERSION) -> list[di
     """Decode the response, a whole frame after its length, to its groups in the order of the request.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     return CONSUMER_DESCRIBE.decode(frame, version)

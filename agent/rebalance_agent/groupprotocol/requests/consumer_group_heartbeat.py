@@ -85,7 +85,7 @@ def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
     """Decode a request: the whole frame after its length, header included.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     what = f"ConsumerGroupHeartbeatRequest v{version}"
     return decode_whole(what, frame, lambda reader: read_request(reader, _REQUESTS[version]))
@@ -95,7 +95,7 @@ def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
     """Decode the response to a request of ``version``; the frame as in `decode_heartbeat`.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     what = f"ConsumerGroupHeartbeatResponse v{version}"
     return decode_whole(what, frame, lambda reader: read_response(reader, _ANSWERS[version]))

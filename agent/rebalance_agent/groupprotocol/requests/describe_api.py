@@ -59,7 +59,7 @@ class DescribeApi:
         """Decode a response, a whole frame after its length, to its groups in the order of the request.
 
         Raises:
-            DecodeError: the bytes are not one.
+            DecodeError: the bytes do not follow the schema.
         """
         what = f"{self.name}Response v{version}"
         answer = decode_whole(what, frame, lambda reader: read_response(reader, self.answers[version]))

@@ -102,7 +102,7 @@ def read_share_response(api_key: int, version: int, frame: bytes) -> ShareRespon
     readers = _READERS.get((api_key, version))
     what = f"{_NAMES[api_key]} v{version}"
     if readers is None:
-        raise DecodeError(f"{what}: supported are versions {SHARE_OLDEST} to {SHARE_NEWEST[api_key]}")
+        raise DecodeError(f"{what}: only versions {SHARE_OLDEST} to {SHARE_NEWEST[api_key]} are supported")
 
     def read(reader: Reader) -> ShareResponse:
         skip_response_head(reader)

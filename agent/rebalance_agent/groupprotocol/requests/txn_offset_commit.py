@@ -53,7 +53,7 @@ def decode_txn_commit(frame: bytes) -> Any:  # noqa: ANN401 - as kafka-python's 
     """Decode a request: the whole frame after its length, header included. ``generation_id`` may be an epoch.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     what = f"TxnOffsetCommitRequest v{TOPIC_IDS_VERSION}"
     return _message(decode_whole(what, frame, lambda reader: read_request(reader, _REQUEST)))
@@ -63,7 +63,7 @@ def decode_txn_commit_answer(frame: bytes) -> Any:  # noqa: ANN401 - as above
     """Decode a response; the frame as in `decode_txn_commit`.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     what = f"TxnOffsetCommitResponse v{TOPIC_IDS_VERSION}"
     return _message(decode_whole(what, frame, lambda reader: read_response(reader, _ANSWER)))

@@ -16,7 +16,7 @@ __all__ = ["Reader", "WireError", "as_text", "decode_whole", "write_uvarint"]
 _T = TypeVar("_T")
 
 UVARINT_BYTES_MAX = 5
-"""Bytes of an unsigned varint: Kafka's have 32 bits, seven in each byte."""
+"""Maximum number of bytes of an unsigned varint: Kafka's have 32 bits, seven in each byte."""
 
 
 class WireError(Exception):

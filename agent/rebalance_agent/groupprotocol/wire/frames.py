@@ -49,7 +49,7 @@ def read_request(reader: Reader, codec: Codec) -> dict[str, Any]:
     """Read the fields of a request after its header.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     reader.take(_REQUEST_HEAD.size)
     reader.sized(_SHORT, nullable=True)  # the client id, which is never compact
@@ -62,7 +62,7 @@ def read_response(reader: Reader, codec: Codec) -> dict[str, Any]:
     """Read the fields of a response after its header.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes do not follow the schema.
     """
     skip_response_head(reader)
     fields: dict[str, Any] = codec.read(reader)
@@ -73,7 +73,7 @@ def skip_response_head(reader: Reader) -> None:
     """Skip a response's header.
 
     Raises:
-        WireError: the bytes end within it.
+        WireError: the bytes end within the header.
     """
     reader.take(_CORRELATION_ID.size)
     skip_tags(reader)

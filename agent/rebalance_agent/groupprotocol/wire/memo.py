@@ -9,7 +9,8 @@ from typing import TypeVar
 __all__ = ["LENGTH_MAX", "remembered"]
 
 LENGTH_MAX = 1_024
-"""Bytes or characters of a cached argument: names from outside may have 32 KiB, and thousands of them gigabytes."""
+"""Maximum length of a cached argument, in bytes or characters: names from outside may have 32 KiB, and thousands of
+them gigabytes."""
 
 _K = TypeVar("_K", bytes, str)
 _V = TypeVar("_V")

@@ -62,7 +62,7 @@ class Type(Protocol):
     """A type that a `Field` can have."""
 
     def codec(self, form: Form) -> Codec:
-        """Return reader and writer for ``form``."""
+        """Return the reader and the writer for ``form``."""
         ...
 
 
@@ -75,7 +75,7 @@ class Number:
         self._struct = struct.Struct(f">{code}")
 
     def codec(self, form: Form) -> Codec:  # noqa: ARG002 - a number looks the same everywhere
-        """Return reader and writer, the same for every form."""
+        """Return the reader and the writer, which are the same for every form."""
         number = self._struct
         return Codec(
             lambda reader: reader.number(number), lambda out, value: out.extend(number.pack(value)), number.size
@@ -122,7 +122,7 @@ class Array:
         self.of = of
 
     def codec(self, form: Form) -> Codec:
-        """Return reader and writer for ``form``."""
+        """Return the reader and the writer for ``form``."""
         prefix, nullable = _prefix("i", form), form.nullable
         item = self.of.codec(Form(form.version, form.flexible))
         if not item.size_min:

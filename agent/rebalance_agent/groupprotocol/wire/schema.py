@@ -47,7 +47,7 @@ class Field:
             raise TypeError(f"{self.name} has a tag and needs a default")
 
     def codec(self, version: int, flexible: bool) -> Codec:
-        """Return reader and writer of this field in ``version``."""
+        """Return the reader and the writer of this field in ``version``."""
         nullable = self.nullable_since is not None and version >= self.nullable_since
         codec = self.type.codec(Form(version, flexible, nullable, self.tag is not None))
         if not self.may_end_before:
@@ -64,7 +64,7 @@ class Struct:
         self.fields = fields
 
     def codec(self, form: Form) -> Codec:
-        """Return reader and writer for ``form``; the value is a dict, or None."""
+        """Return the reader and the writer for ``form``; the value is a dict, or None."""
         body = struct_codec(self.fields, form.version, form.flexible)
         return _nullable(body, form.tagged) if form.nullable else body
 

@@ -16,13 +16,13 @@ __all__ = ["Connection", "Limits", "Phase"]
 class Limits:
     """Bounds of one listener.
 
-    ``connections``: how many may be open. ``requests``: how many connections may wait for a worker, be answered or read
-    their answer. ``workers``: how many requests are answered at a time; urgent requests need no worker.
-    ``bodies_bytes``: bytes of all connections' bodies in memory; ``answers_bytes``: bytes of answers that clients have
-    not read yet; one answer may exceed it. ``head_seconds``: longest time from a connection's start (or a request's
-    first byte) to the end of the head. ``body_seconds``: longest time from there to the end of the body.
-    ``answer_seconds``: longest time to read an answer.
-    ``idle_seconds``: longest pause between two requests.
+    ``connections``: how many may be open. ``requests``: how many connections may have a request that waits for a worker
+    or is being answered, or an answer that the client is reading. ``workers``: how many requests are answered at a
+    time; urgent requests need no worker. ``bodies_bytes``: bytes of all connections' bodies in memory;
+    ``answers_bytes``: bytes of answers that clients have not read yet; one answer may exceed it. ``head_seconds``:
+    longest time from a connection's start (or a request's first byte) to the end of the head. ``body_seconds``: longest
+    time from there to the end of the body. ``answer_seconds``: longest time to read an answer. ``idle_seconds``:
+    longest pause between requests.
     """
 
     connections: int = 256

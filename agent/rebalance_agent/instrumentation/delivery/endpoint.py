@@ -165,7 +165,7 @@ class Endpoint:
 
 
 def _line(text: str) -> str:
-    """``text`` without line breaks. Exceptions quote the response, which must not start lines in the consumer's log."""
+    """Return ``text`` without line breaks: a response in it must not start lines in the consumer's log."""
     return text if text.isprintable() else repr(text)
 
 

@@ -55,7 +55,7 @@ class CallbackThread(QueueThread):
 
 
 def find_callback(on_event: OnEvent | None, environ: Mapping[str, str] | None = None) -> OnEvent | None:
-    """``on_event``, else the function ``module:name`` of the variable ``REBALANCE_AGENT_ON_EVENT``; None without both.
+    """Return ``on_event``, or else the function ``module:name`` in ``REBALANCE_AGENT_ON_EVENT``, or else None.
 
     Raises:
         InvalidInputError: the object that the variable names cannot be imported, cannot be called, or is a coroutine

@@ -1,4 +1,4 @@
-"""A periodic heartbeat of a process, from which the sidecar can tell an idle consumer from a dead one.
+"""A periodic heartbeat of a process, which lets the sidecar distinguish an idle consumer from a dead one.
 
 One daemon thread per process beats for every reporter, from its first event until its consumer has left. The thread
 never ends: stopping and restarting it with the reporters would need a lock, which a fork may leave held.

@@ -25,10 +25,12 @@ from rebalance_agent.tracking.views import GroupView, StallHistogram
 __all__ = ["REFRESHED_MAX", "WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
 
 REFRESHED_MAX = 50
-"""Maximum changed groups that a `GroupsPage.refresh` writes, in some 10 ms, because its caller has other work."""
+"""Maximum number of changed groups that a `GroupsPage.refresh` writes, in about 10 ms, because its caller has other
+work."""
 
 WRITTEN_BY_SCRAPE_MAX = 200
-"""Maximum changed groups that a scrape writes, in about 0.1 s; `GroupsPage.refresh` writes the other groups."""
+"""Maximum number of changed groups that a scrape writes, in about 0.1 s; `GroupsPage.refresh` writes the other
+groups."""
 
 
 _COUNTED = (MetricType.COUNTER, MetricType.HISTOGRAM)

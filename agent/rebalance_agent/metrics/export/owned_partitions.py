@@ -17,7 +17,7 @@ from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPart
 __all__ = ["RANGE_BYTES", "TOPIC_BYTES", "TOPIC_RANGES_MAX", "ConsumerKey", "OwnedPartitions", "OwnedRanges"]
 
 TOPIC_RANGES_MAX = 32_768
-"""Maximum ranges of one topic in one group: a topic of as many partitions needs no more, whatever its owners.
+"""Maximum number of ranges of one topic in one group: a topic of as many partitions needs no more, whatever its owners.
 
 It bounds the time to insert or remove a range, which moves the ranges behind it: some microseconds. Beyond the limit,
 partitions have no owner.

@@ -23,10 +23,11 @@ from rebalance_agent.visible_names import visible
 __all__ = ["GroupText", "TextFormat", "has_exemplars"]
 
 PAIRS_MAX = 4_096
-"""Maximum label values with cached text: all groups share triggers and states; a member's metrics share its labels."""
+"""Maximum number of label values with cached text: all groups share triggers and states; a member's metrics share its
+labels."""
 
 CACHED_CHARACTERS_MAX = 2 * SHORT_NAME_BYTES_MAX
-"""Maximum characters of a label value whose text is cached, so that long names cannot fill the memory."""
+"""Maximum number of characters of a label value whose text is cached, so that long names cannot fill the memory."""
 
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 

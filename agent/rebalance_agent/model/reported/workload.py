@@ -9,7 +9,8 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["WHERE_MAX", "Workload"]
 
 WHERE_MAX = 1_024
-"""Characters of one downward-API value. Names of Kubernetes objects have at most 253; an image may include a digest."""
+"""Maximum number of characters of one downward-API value. Names of Kubernetes objects have at most 253; an image may
+include a digest."""
 
 
 @dataclass(frozen=True, slots=True)

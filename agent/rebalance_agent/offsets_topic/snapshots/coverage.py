@@ -17,11 +17,12 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Obse
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]
 
 HELD_MAX = 1_000
-"""Maximum records of an unsettled group that are tracked individually; later records are released with the last one."""
+"""Maximum number of records of an unsettled group that are tracked individually; later records are released with the
+last one."""
 
 SPANS_MAX = 1_000
-"""Maximum rebalances of one partition that are tracked individually while an older rebalance is unsettled; beyond it,
-the oldest rebalances are merged."""
+"""Maximum number of rebalances of one partition that are tracked individually while an older rebalance is unsettled;
+beyond it, the oldest rebalances are merged."""
 
 
 class _Held:

@@ -9,8 +9,8 @@ from rebalance_agent.clock import Clock
 __all__ = ["CERTAIN_S", "OtherWriter"]
 
 CERTAIN_S = 60.0
-"""Minimum seconds between the first and the last record of another writer for a warning: a replaced observer writes its
-last snapshot while its successor writes its first."""
+"""Shortest time (seconds) between the first and the last record of another writer for a warning: a replaced observer
+writes its last snapshot while its successor writes its first."""
 
 
 class OtherWriter:

@@ -21,10 +21,10 @@ __all__ = [
 ]
 
 SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
-"""Maximum bytes of all snapshots read at once: ten thousand groups of twenty members need a tenth of this."""
+"""Maximum number of bytes of all snapshots read at once: ten thousand groups of twenty members need a tenth of this."""
 
 LOAD_MAX_S = 30.0
-"""Maximum seconds for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
+"""Longest time (seconds) for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
 
 UNREADABLE_MAX_S = 60.0
 """Seconds for which unanswered reads are retried: without the snapshot, events since then would be missed."""

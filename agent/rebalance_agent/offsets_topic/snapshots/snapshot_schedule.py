@@ -14,7 +14,7 @@ from rebalance_agent.tracking.observations import Backfilled, Observation, Parti
 __all__ = ["EVERY_S", "PublishProgress", "SnapshotSchedule"]
 
 EVERY_S = 5.0
-"""Seconds between two snapshots: a restart reads about this time's records again, besides unsettled rebalances."""
+"""Seconds between snapshots: a restart reads about this time's records again, besides unsettled rebalances."""
 
 
 class PublishProgress(Protocol):

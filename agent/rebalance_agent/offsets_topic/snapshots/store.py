@@ -34,14 +34,14 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotPr
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
 PENDING_BYTES_MAX = 32 * 1024 * 1024
-"""Maximum bytes of all records that wait to be covered: more would wait only if events cannot be published for long, or
-if a group floods its partition."""
+"""Maximum number of bytes of all records that wait to be covered: more would wait only if events cannot be published
+for long, or if a group floods its partition."""
 
 PARTITIONS = 50
 """Partitions of the created topic if there is no offsets topic yet; otherwise it gets as many as the offsets topic."""
 
 AGAIN_S = 60.0
-"""Minimum seconds between two rebases, in which partitions are read again for their snapshots."""
+"""Shortest time (seconds) between rebases, in which partitions are read again for their snapshots."""
 
 QUEUE_KILOBYTES_MAX = 16 * 1024
 """librdkafka's queue of records to be written, in KiB; it holds several of the largest messages."""
@@ -268,7 +268,7 @@ class SnapshotStore:
         return self._producer.send(self._topic, partition % self._count, key, value, on_done)
 
     def _requeue(self, record: TopicRecord) -> Callable[[str | None], None]:
-        """A callback that makes a lost record due again, unless a newer one of its key is, or the partition is gone."""
+        """Return a callback that makes a lost record due again, unless its partition is gone or has a newer one."""
 
         def on_done(lost: str | None) -> None:
             if lost is None:

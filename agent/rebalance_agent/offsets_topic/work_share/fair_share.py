@@ -34,7 +34,7 @@ NAME_BYTES_MAX = 64
 name may have 32 kB."""
 
 NAMED_EVERY_S = 1.0
-"""Seconds between two updates of the metric that names the groups that had to wait, even while the inbox is full."""
+"""Seconds between updates of the metric that names the groups that had to wait, even while the inbox is full."""
 
 LONGEST_S = 0.5
 """Seconds after which a record of another group is put into the inbox nevertheless, so that no record waits forever."""

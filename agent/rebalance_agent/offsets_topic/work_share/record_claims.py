@@ -21,11 +21,11 @@ older than the record: twice the claims of a group with 10,000 partitions whose 
 own."""
 
 FREE_TOPICS = 10_000
-"""Maximum topics that all members together may subscribe to, whether these exist or not."""
+"""Maximum number of topics that all members together may subscribe to, whether these exist or not."""
 
 CLAIMS_MAX = 100_000
-"""Partitions, assigned and owned, that one record may claim: up to three seconds of work. A record has room for
-250,000."""
+"""Maximum number of partitions, assigned and owned, that one record may claim: up to three seconds of work. A record
+has room for 250,000."""
 
 
 def claims(value: GroupSnapshot) -> int:

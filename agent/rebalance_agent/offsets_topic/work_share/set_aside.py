@@ -14,25 +14,25 @@ from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 __all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "KEY_RECORDS_MAX", "RECORD_BYTES", "SetAside", "WaitingRecord"]
 
 KEY_RECORDS_MAX = 400
-"""Maximum waiting records with one key. The last one has the state, as in the compacted topic, so older ones are
-dropped first. All records of a classic group have one key; other groups have several for each member."""
+"""Maximum number of waiting records with one key. The last one has the state, as in the compacted topic, so older ones
+are dropped first. All records of a classic group have one key; other groups have several for each member."""
 
 GROUP_BYTES_MAX = 4 * 2**20
-"""Maximum bytes of the waiting records of one group: at least four records, since brokers accept records of 1 MiB by
-default."""
+"""Maximum number of bytes of the waiting records of one group: at least four records, since brokers accept records of 1
+MiB by default."""
 
 RECORD_BYTES = 400
-"""Bytes of memory that a waiting record takes besides its key and value: some 7,000 small records of a group can
+"""Bytes of memory that a waiting record takes besides its key and value: about 7,000 small records of a group can
 wait."""
 
 ALL_BYTES_MAX = 16 * 2**20
-"""Maximum bytes of all waiting records."""
+"""Maximum number of bytes of all waiting records."""
 
 STALE_MAX = 1_000
 """Number of outdated entries above which the order of the groups by size is rebuilt."""
 
 LOST_MAX = 10_000
-"""Maximum groups for which it is remembered that all their waiting records were dropped."""
+"""Maximum number of groups for which it is remembered that all their waiting records were dropped."""
 
 
 class WaitingRecord(NamedTuple):

@@ -47,7 +47,7 @@ LARGE_BYTES = 16_384
 """A record with more bytes is large: `ALL_RATE` applies to it. Records of a hundred members are smaller."""
 
 GROUPS_MAX = 10_000
-"""Maximum groups whose work is remembered; a forgotten group may cause `BURST_S` again."""
+"""Maximum number of groups whose work is remembered; a forgotten group may cause `BURST_S` again."""
 
 
 def work_seconds(value: GroupSnapshot | None) -> float:

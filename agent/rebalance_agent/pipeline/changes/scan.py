@@ -40,7 +40,7 @@ _FREEDOM = 6
 """Degrees of freedom of random days, which are far from their mean more often than normally distributed days."""
 
 _EXPLAINED_MAX = 1 - 1e-12
-_BATCH_CELLS = 2_000_000  # limits the memory of a batch of permutations to some 50 MB
+_BATCH_CELLS = 2_000_000  # limits the memory of a batch of permutations to about 50 MB
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -21,7 +21,7 @@ from rebalance_agent.pipeline.write_conflicts import retry_conflicts
 __all__ = ["AGE_HOURS_MAX", "NoIncrementError", "changed_events", "events_now", "keep_changes", "require_changes"]
 
 AGE_HOURS_MAX = RETENTION_HOURS_MIN - 24
-"""Maximum hours between two runs; after a longer pause, `maintain` may have deleted unread changes."""
+"""Maximum number of hours between runs; after a longer pause, `maintain` may have deleted unread changes."""
 
 _LOST = re.compile(r"DELTA_|FILE_NOT_EXIST|FileNotFoundException|FILE_NOT_FOUND")
 """Matches Spark's errors for changes that cannot be read because their files or versions were deleted or not kept."""
@@ -51,11 +51,11 @@ def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> Non
         NoIncrementError: the table was created again, or too much time has passed.
     """
     if before.table_id != now.table_id or before.version > now.version:
-        raise NoIncrementError("events was created again")
+        raise NoIncrementError("the table events was created again")
     if now.at_ms - before.at_ms > AGE_HOURS_MAX * 3_600_000:
         raise NoIncrementError(f"the last run was more than {AGE_HOURS_MAX // 24} days ago")
     if not _keeps_changes(tables):
-        raise NoIncrementError("events does not keep its changes")
+        raise NoIncrementError("the table events has no change data feed")
 
 
 @contextmanager

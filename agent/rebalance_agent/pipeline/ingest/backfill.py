@@ -175,7 +175,7 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
 
 _POSITION_COLUMNS = "partition int, offset long, timestamp long"
 _RECORD_LINE_BYTES_MAX = 64 << 20
-"""Maximum bytes of a line. In base64, the largest record that brokers accept by default has 1.4 MB."""
+"""Maximum number of bytes of a line. In base64, the largest record that brokers accept by default has 1.4 MB."""
 
 _PARQUET = f"key binary, value binary, {_POSITION_COLUMNS}"
 _LINES = f"key string, value string, {_POSITION_COLUMNS}"

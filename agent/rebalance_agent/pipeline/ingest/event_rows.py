@@ -23,7 +23,7 @@ EVENT_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of an event in bytes: sixteen times the broker's default ``message.max.bytes``."""
 
 KEPT_BYTES_MAX = 1024 * 1024
-"""Bytes kept of a rejected value larger than `EVENT_BYTES_MAX`.
+"""Number of bytes kept of a rejected value larger than `EVENT_BYTES_MAX`.
 
 Smaller ones are kept whole because a later release may be able to read them.
 """

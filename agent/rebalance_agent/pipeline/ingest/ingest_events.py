@@ -49,7 +49,7 @@ FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
 """Glob of the names of event files, including the observer's rotated ones."""
 
 LINE_BYTES_MAX = "mapreduce.input.linerecordreader.line.maxlength"
-"""Name of an option of Spark's line readers; a line with more bytes than the option's value is left out."""
+"""Name of the option of Spark's line readers for the maximum bytes of a line; longer lines are left out."""
 
 _LOCAL = "file:"
 

@@ -41,7 +41,8 @@ _RATIO = (0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31"
 """Limits above which the sum over many events would be infinite, and the quotient of two sums not a number."""
 
 _NAME_MAX = 32_767
-"""Maximum characters of a topic name: the maximum for a Kafka string, and less than Spark's JSON reader accepts."""
+"""Maximum number of characters of a topic name: the maximum for a Kafka string, and less than Spark's JSON reader
+accepts."""
 
 _COUNTS = ("followups", "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "imbalance")
 _GENERATIONS = ("generation", "previous_generation", "episode_generation")

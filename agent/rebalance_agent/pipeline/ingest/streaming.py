@@ -18,7 +18,7 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 __all__ = ["StreamSettings", "ingest_stream"]
 
 WAIT_S = 0.2
-"""Seconds between two checks of whether the stream is still active."""
+"""Seconds between checks of whether the stream is still active."""
 
 STOP_GRACE_S = 60.0
 """Seconds in which a running batch may finish after a stop; an interrupted batch is simply repeated."""

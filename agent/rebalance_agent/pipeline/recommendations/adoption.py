@@ -1,4 +1,4 @@
-"""Finds in a group's rebalances when it took an advice, and which days before and after that can be compared."""
+"""Finds in a group's rebalances when it followed advice, and which days before and after that can be compared."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Closing:
     stalled_partition_seconds: float | None
 
     def follows(self, advice: Advice) -> bool | None:
-        """Return whether the group did what the advice says; None if this rebalance does not show it."""
+        """Return whether the group followed the advice; None if this rebalance does not show it."""
         if advice.kind is AdviceKind.STATIC_MEMBERSHIP:
             return self.static
         return None if self.assignor is None else self.assignor == advice.strategy
@@ -50,7 +50,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The last time that a group took an advice: when, and when it took that back (None if it did not)."""
+    """The last time that a group followed advice: when, and when it reverted this change (None if it did not)."""
 
     taken_at: dt.datetime
     ended_at: dt.datetime | None = None

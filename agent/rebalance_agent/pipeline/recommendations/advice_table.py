@@ -25,7 +25,7 @@ from rebalance_agent.pipeline.tables.generation_spans import cluster_ends
 __all__ = ["MISSED_MIN", "advice_states", "with_withheld"]
 
 MISSED_MIN = 3
-"""Minimum number of groups in which an advice must miss its prediction before it is withheld from other groups."""
+"""Minimum number of groups in which advice must miss its prediction before it is withheld from other groups."""
 
 _IN_MS = StructType(
     [

@@ -26,7 +26,7 @@ def page(report: ReportData) -> str:
     style = f"{asset('look.css')}\n{asset('report.css', __package__)}"
     script = f"{asset('tips.js')}\n{asset('report.js', __package__)}"
     if len(report.groups) > GROUPS_MAX:
-        raise ValueError(f"a report has at most {GROUPS_MAX} groups, not {len(report.groups)}")
+        raise ValueError(f"a report must have at most {GROUPS_MAX} groups, not {len(report.groups)}")
     details = [detail for detail in report.details[:DETAILS_MAX] if detail.key in report.by_key]
     anchors = {detail.key: f"group-{number}" for number, detail in enumerate(details, 1)}
     groups = "".join(

@@ -98,5 +98,6 @@ def _shim() -> Path:
             script.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(script, text.encode(), 0o755)
     except OSError as error:
-        raise PipelineError(f"cannot write {script}: {error.strerror}. Set REBALANCE_AGENT_CACHE to a folder") from None
+        msg = f"cannot write {script}: {error.strerror}. Set REBALANCE_AGENT_CACHE to a writable directory"
+        raise PipelineError(msg) from None
     return home

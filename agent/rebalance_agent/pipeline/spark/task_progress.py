@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 __all__ = ["REPORT_EVERY_S", "report_tasks"]
 
 REPORT_EVERY_S = 15.0
-"""Seconds between two reports."""
+"""Seconds between reports."""
 
 END_S = 5.0
 """Seconds for which the end of the block waits for a request to Spark, because Java may hang."""

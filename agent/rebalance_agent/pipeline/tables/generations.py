@@ -28,7 +28,7 @@ from rebalance_agent.pipeline.tables.whole_generations import require_whole
 __all__ = ["EVENT_CHARACTERS_MAX", "generations", "joined_body"]
 
 EVENT_CHARACTERS_MAX = 64 << 20
-"""Maximum characters of JSON in all parts of an event together; enough for a quarter of a million members."""
+"""Maximum number of characters of JSON in all parts of an event together; enough for a quarter of a million members."""
 
 _COPIED = tuple(
     field.name

@@ -25,10 +25,10 @@ from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
 __all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "GroupDays", "group_hours", "storm_windows"]
 
 STORM_GAP_SECONDS = 60
-"""Maximum seconds between two rebalances of the same storm."""
+"""Longest time (seconds) between rebalances of the same storm."""
 
 STORM_REBALANCES = 5
-"""Minimum rebalances of a storm. Fewer are normal: some members joined one after the other."""
+"""Minimum number of rebalances of a storm. Fewer are normal: some members joined one after the other."""
 
 INTERVAL_HOURS_MAX = 366 * 24
 """Maximum length of a generation or stall in hours, so that a wrong timestamp adds at most the rows of a year."""

@@ -75,8 +75,8 @@ EVENTS_REJECTED = Table(
 )
 """Records that this release cannot read as events: the raw bytes and the reason.
 
-``rejected_id`` is a digest of location and value. Only the beginning of a too long value is kept, as the reason states.
-"""
+``rejected_id`` is a digest of location and value. If a value is too long, only its beginning is kept, and the reason
+states this. """
 
 GENERATIONS = Table(
     "generations",

@@ -57,16 +57,17 @@ __all__ = [
 ]
 
 CHUNK_BYTES = 8 << 20
-"""Maximum characters of JSON in a chunk. The parsed JSON takes about ten times as much memory in each worker task."""
+"""Maximum length of a chunk's JSON, in characters. Parsed, it takes about ten times as much memory in each worker."""
 
 LEAD_SHARE = 8
 """The next chunk repeats the last 1/8 of a chunk, or its last generation: enough for an episode that is cut in two."""
 
 OBJECTS_NEW_MAX = 100_000
-"""New objects between two runs of a worker's garbage collector; with the default of 700, runs took 12 % of the time."""
+"""Number of new objects that starts a run of a worker's garbage collector; with the default of 700, runs took 12 % of
+the time."""
 
 TASKS_PER_CORE = 4
-"""Minimum tasks for each core. Histories differ in length; with one task per core, the longest would delay all."""
+"""Minimum number of tasks per core. Histories differ in length; with one task per core, the longest would delay all."""
 
 NOT_IN_WORKER = "its package cannot be used in Spark's Python workers: install it also where the executors run"
 """Reason for refusing a strategy that the driver has and a worker does not have."""

@@ -25,7 +25,7 @@ from rebalance_agent.ui.words import WEEKDAYS, amount, day, escaped, percent, ro
 __all__ = ["advice", "days", "deploys_by_team", "idle_members", "movers", "near_limits", "new_flappers", "worst_groups"]
 
 _ROWS = 8
-"""Maximum rows of a table on the page, so that the whole page fits on two sheets of paper."""
+"""Maximum number of rows of a table on the page, so that the whole page fits on two sheets of paper."""
 
 _WORST = 10
 _LIMITED = 5

@@ -20,7 +20,7 @@ __all__ = ["ANSWER_BYTES_MAX", "CollectorSession"]
 
 ANSWER_BYTES_MAX = 4 * 1024
 """Maximum number of bytes to read from an answer's body. Nothing uses them, but a connection can send another request
-only after the whole answer was read. OTLP's answers have some dozen bytes."""
+only after the whole answer was read. OTLP's answers have a few dozen bytes."""
 
 ANSWER_SECONDS_MAX = 10.0
 """Longest time (seconds) for a whole answer if the request has no timeout; otherwise, its timeout."""

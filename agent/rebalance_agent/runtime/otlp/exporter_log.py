@@ -8,7 +8,7 @@ from typing import Self
 __all__ = ["ExporterLog"]
 
 REASON_MAX = 300
-"""Maximum characters kept of a message, which may quote a collector's answer."""
+"""Maximum number of characters kept of a message, which may quote a collector's answer."""
 
 
 class ExporterLog(logging.Handler):

@@ -22,7 +22,8 @@ from rebalance_agent.metrics.metric import Metric, MetricType
 __all__ = ["CONVENTIONS", "POINTS_MAX", "otlp_metrics"]
 
 POINTS_MAX = 5_000
-"""Points in one request, about a megabyte; collectors accept requests of several megabytes by default."""
+"""Maximum number of points in one request (about a megabyte); collectors accept requests of several megabytes by
+default."""
 
 CONVENTIONS = {
     "consumergroup": "messaging.consumer.group.name",

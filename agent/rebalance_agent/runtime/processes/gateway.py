@@ -39,7 +39,7 @@ GATEWAY = "gateway"
 """The readiness part for clients' connections."""
 
 STOP_CHECK_SECONDS = 0.2
-"""Seconds between two checks of the stop signal, which a thread other than the event loop's sets."""
+"""Seconds between checks of the stop signal, which a thread other than the event loop's sets."""
 
 DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
 """Number of file descriptors: two per connection, one per broker's port, some for pipes, posts and scrapes."""

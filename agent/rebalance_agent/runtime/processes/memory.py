@@ -18,7 +18,7 @@ YOUNG_RUNS_MAX = 3
 """Runs of the collector over the newest objects before a run over all survivors, which takes about 20 ms."""
 
 LOOK_AT_ALL_EVERY_S = 3_600.0
-"""Seconds between two runs over all objects (`look_at_all`): for 10,000 groups, a run stops all threads for 1 s."""
+"""Seconds between runs over all objects (`look_at_all`): for 10,000 groups, a run stops all threads for 1 s."""
 
 LARGE_BYTES = 1024 * 1024
 """Smallest block, in bytes, that is returned to the system when it is freed. By default glibc keeps up to 64 MB of
@@ -29,7 +29,7 @@ ARENAS_MAX = 2
 eight per core), and no arena can use the free memory of another arena."""
 
 GIVE_BACK_EVERY_S = 15.0
-"""Seconds between two calls of `give_back`: a call takes some milliseconds, and returns tens of MB after a start."""
+"""Seconds between calls of `give_back`: a call takes some milliseconds, and returns tens of MB after a start."""
 
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8

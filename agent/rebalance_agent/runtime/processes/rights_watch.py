@@ -23,7 +23,7 @@ __all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_parts", "righ
 _log = structlog.get_logger("rebalance_agent.rights")
 
 RIGHTS_WATCH_S = 60.0
-"""Seconds between two probes: permissions are granted by hand; more probes would only fill the brokers' audit log."""
+"""Seconds between probes: permissions are granted by hand; more probes would only fill the brokers' audit log."""
 
 RIGHTS_PART = "rights"
 """The readiness part of an observer that is not ready before the first probe, and while no group is visible."""

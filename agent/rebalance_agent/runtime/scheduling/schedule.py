@@ -25,7 +25,7 @@ THREADS_MAX = 3
 """Maximum number of calls at a time. A poll that hangs times out after some seconds, and few polls hang at once."""
 
 LOOK_S = 1.0
-"""Seconds between two comparisons of the clocks: the longest pause of all calls after the wall clock is set back."""
+"""Seconds between comparisons of the clocks: the longest pause of all calls after the wall clock is set back."""
 
 SET_BACK_S = 0.5
 """Smallest backward step of the wall clock, in seconds, to react to: a smaller step delays calls by less than this."""

@@ -150,7 +150,7 @@ def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         return
     matched = _LOGIN.fullmatch(text)
     if matched is None:
-        raise InvalidInputError(FIELD, 'sasl.jaas.config must be such as MODULE required username="a" password="b";')
+        raise InvalidInputError(FIELD, 'sasl.jaas.config must look like: MODULE required username="a" password="b";')
     options = {
         name: re.sub(r"\\(.)", r"\1", quoted or single or plain)
         for name, quoted, single, plain in _OPTION.findall(matched["options"])

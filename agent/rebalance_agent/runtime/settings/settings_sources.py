@@ -134,7 +134,7 @@ def _from_file(file: str) -> dict[str, Any]:
     if data is None:
         return {}
     if not isinstance(data, dict) or any(not isinstance(key, str) for key in data):
-        raise SettingsErrors([("config", f"{file} must be a mapping of setting names to values")])
+        raise SettingsErrors([("config", f"{file} must contain a mapping of setting names to values")])
     return data
 
 

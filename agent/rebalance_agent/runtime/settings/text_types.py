@@ -53,7 +53,7 @@ TEXT_MAX = 1_000
 """Maximum number of characters in a text setting: a longer text is a mistake."""
 
 DECLARATIONS_TEXT_MAX = 10_000
-"""Maximum number of characters in declarations for groups, which is some dozens of lines."""
+"""Maximum number of characters in declarations for groups, which is a few dozen lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 

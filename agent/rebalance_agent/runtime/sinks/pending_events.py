@@ -20,7 +20,8 @@ HELD_MAX = 10_000
 """Maximum number of events to hold until the cluster answers: those of several days of one pod's rebalances."""
 
 HELD_BYTES_MAX = 32 * 1024 * 1024
-"""Maximum bytes of the held events' lines, as in the publisher. An event object may take a thousand times as many."""
+"""Maximum number of bytes of the held events' lines, as in the publisher. An event object may take a thousand times as
+many."""
 
 
 class PendingEvents:

@@ -28,7 +28,7 @@ SPANS_MAX = 512
 """Maximum number of spans in one request: the SDK's default for ``OTEL_BSP_MAX_EXPORT_BATCH_SIZE``."""
 
 WAIT_MAX_S = 30.0
-"""Longest pause between two attempts, in seconds."""
+"""Longest pause between attempts, in seconds."""
 
 _AGAIN = frozenset({
     HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE,

@@ -39,7 +39,7 @@ JUDGED_AT_ONCE = 20
 thousands of groups appear at once, for example at startup, their first views are shown unjudged."""
 
 REFRESH_S = 1.0
-"""Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, for example at
+"""Seconds between calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, for example at
 startup: each group's text is then written once, not after each observation of the group."""
 
 REFRESH_SHARE = 0.1
@@ -50,7 +50,7 @@ JUDGE_AFTER_S = 2.0
 """Seconds from the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
 
 JUDGE_PAUSE_S = 0.01
-"""Seconds between two rounds of judging: 10,000 groups are judged in about ten seconds; observations hardly wait."""
+"""Seconds between rounds of judging: 10,000 groups are judged in about ten seconds; observations hardly wait."""
 
 VIEW_SHARE = 0.1
 """Share of a processor that building one group's views and writing their text may take, if each takes more than
@@ -61,7 +61,8 @@ JUDGE_SHARE = 0.05
 
 
 FAILURE_EVERY_S = 1.0
-"""Minimum seconds between two logged errors, since any client that can post events might cause one with each event."""
+"""Shortest time (seconds) between two logged errors, since any client that can post events might cause one with each
+event."""
 
 
 @dataclass(eq=False)

@@ -36,7 +36,7 @@ QUIET_S = 0.5
 """Seconds without work after which everything read counts as processed: a batch takes some milliseconds."""
 
 LOOK_S = 0.05
-"""Seconds between two checks of `settled`."""
+"""Seconds between checks of `settled`."""
 
 
 class InProcessWatch:

@@ -11,7 +11,7 @@ BURST = 30
 """Lines of one group in a burst: enough for the rebalances of a rollout of some members."""
 
 EVERY_S = 2.0
-"""Seconds between two lines of a group in the long run."""
+"""Seconds between lines of a group in the long run."""
 
 GROUPS_MAX = 10_000
 """Maximum number of groups with a budget; the group whose last line is the oldest is removed first."""

@@ -11,10 +11,10 @@ from rebalance_agent.tracking.observations import Observation, PartitionsOwned, 
 __all__ = ["PollTriggers"]
 
 TOPICS_AGAIN_S = 1.0
-"""Shortest time, in seconds, between two polls for topics that a subscription names and the cluster does not have."""
+"""Shortest time, in seconds, between polls for topics that a subscription names and the cluster does not have."""
 
 READS_AGAIN_S = 0.25
-"""Shortest time, in seconds, between two polls for departed members' last reads: many may depart at once."""
+"""Shortest time, in seconds, between polls for departed members' last reads: many may depart at once."""
 
 
 class PollTriggers:

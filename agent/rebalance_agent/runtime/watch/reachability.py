@@ -15,7 +15,7 @@ CLUSTER = "cluster"
 """The readiness part that is ready when the cluster has answered with its id."""
 
 LOST_CHECK_S = 0.5
-"""Seconds between two checks for lost connections; they send no request."""
+"""Seconds between checks for lost connections; they send no request."""
 
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:

@@ -19,7 +19,7 @@ TIMEOUT_S = 2.0
 """Timeout, in seconds, of one request on the loopback interface. A broker that is still starting is queried again."""
 
 ANSWER_MAX = 1 << 20
-"""Maximum size of a response in bytes. With a few brokers, a response has some hundred bytes."""
+"""Maximum size of a response in bytes. With a few brokers, a response has a few hundred bytes."""
 
 _SIZE_BYTES = 4
 _CLIENT = "embedded-kafka"

@@ -34,7 +34,7 @@ TOOL_FLAGS = ("-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 """Java flags of Kafka's command line tools."""
 
 START_ATTEMPTS_MAX = 3
-"""Maximum attempts to start after port conflicts, which are rare; three conflicts in a row have another cause."""
+"""Maximum number of attempts to start after port conflicts. They are rare: three in a row have another cause."""
 
 STOP_TIMEOUT_S = 30.0
 """Default time limit, in seconds, for a clean stop of one broker."""

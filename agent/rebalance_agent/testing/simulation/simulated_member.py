@@ -240,7 +240,7 @@ class MemberProcess:
         return self._rejoin_wanted or self._topics.changed
 
     def _overdue(self, polled_ms: int) -> None:
-        """``max.poll.interval.ms`` is exceeded: leave the group; a static member only stops its heartbeats."""
+        """Leave the group, because ``max.poll.interval.ms`` is exceeded; a static member only stops its heartbeats."""
         if self._phase is not _Phase.POLLING or self._heartbeats.polls_since_ms != polled_ms or self._lost:
             return
         if self._spec.instance_id is None:

@@ -28,7 +28,7 @@ FILES_MAX = 256
 """Maximum number of files: enough for each core of a Spark cluster, few enough that none is small."""
 
 PROCESSES_MAX = 256
-"""Maximum number of processes, more than a machine has cores."""
+"""Maximum number of processes: more than any machine has cores."""
 
 _GZIP_LEVEL = 3  # events are repetitive: higher levels take twice the time and save a tenth of the size
 # New objects between two garbage collections. With Python's 700, collections take a tenth of the time; cycles are rare.

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 GROUPS_MAX = 100_000
-"""Maximum number of groups, more than a cluster has."""
+"""Maximum number of groups: more than any cluster has."""
 
 DAYS_MAX = 3_660
 """Maximum number of days: ten years."""

@@ -13,7 +13,8 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "cannot_follow", "missing_between"]
 
 ABORTED_MAX = 10
-"""Maximum missing generations before one record for which each gets its own event; beyond it, one event reports all."""
+"""Maximum number of missing generations before one record for which each gets its own event; beyond it, one event
+reports all."""
 
 ABORTED_MIN_MS = 10
 """Shortest time (ms) of one join. If more than `ABORTED_MAX` generations are missing and would have been shorter than

@@ -13,7 +13,7 @@ from rebalance_agent.tracking.observations import EpochRecord
 __all__ = ["BUFFERED_MAX", "FIRST_EPOCH", "BufferedRecords"]
 
 BUFFERED_MAX = 1_000
-"""Records buffered per group: a group of 200 members starts with about this many."""
+"""Maximum number of records buffered per group: a group of 200 members starts with about this many."""
 
 FIRST_EPOCH = 2
 """Highest epoch in a new group's first record: 1, or 2 if the coordinator counts the empty group, too (Kafka 4.3)."""

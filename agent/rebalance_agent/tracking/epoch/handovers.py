@@ -12,7 +12,7 @@ from rebalance_agent.tracking.completed_generation import PartitionHandover
 __all__ = ["Handovers"]
 
 EARLIER_MAX = 8
-"""Maximum earlier handovers kept per partition and rebalance, the longest ones: epochs may follow each other
+"""Maximum number of earlier handovers kept per partition and rebalance, the longest ones: epochs may follow each other
 endlessly."""
 
 _NO_ASSIGNMENT = CurrentAssignment(-1, -1, MemberState.STABLE, {})

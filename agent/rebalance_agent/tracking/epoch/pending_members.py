@@ -9,7 +9,8 @@ from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 __all__ = ["pending_members"]
 
 COMPARED_MAX = 100
-"""Maximum members whose partitions are compared with their targets: initially, all members of a group are pending."""
+"""Maximum number of members whose partitions are compared with their targets: initially, all members of a group are
+pending."""
 
 
 def pending_members(records: EpochGroupRecords) -> Pending | None:

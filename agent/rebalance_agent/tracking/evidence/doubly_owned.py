@@ -47,14 +47,14 @@ UNREPORTED_MAX = 4
 generations."""
 
 REMOVED_MAX = 10_000
-"""Maximum partitions of removed members kept per group; the members that were removed first are dropped first."""
+"""Maximum number of removed members' partitions kept per group; the members removed first are dropped first."""
 
 KEPT_MS = 3_600_000
 """How long (ms) a removed member's report is awaited; a process suspended for longer has been noticed by other
 means."""
 
 TIMES_MAX = 16
-"""Maximum periods of ownership kept per partition that had no owner in between; earlier periods are not counted."""
+"""Maximum number of ownership periods kept per partition without an owner in between; earlier ones are not counted."""
 
 REWRITTEN_MS = 1_000
 """How long (ms) before the group's last change of state, as a rewritten record contains it, members may have got the

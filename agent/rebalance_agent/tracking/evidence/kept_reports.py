@@ -25,16 +25,18 @@ __all__ = [
 ]
 
 REPORT_BYTES_MAX = 64 * 2**20
-"""Bytes for the reports of all groups together: one report of each of 35,000 members, or five in 300 groups of 20."""
+"""Maximum number of bytes for the reports of all groups together: one report of each of 35,000 members, or five in 300
+groups of 20."""
 
 GROUP_BYTES_MAX = REPORT_BYTES_MAX // 4
-"""Bytes for the reports of one group: four reports of each of 2,000 members."""
+"""Maximum number of bytes for the reports of one group: four reports of each of 2,000 members."""
 
 EVENTS_PER_MEMBER_MAX = 32
 """Reports kept per member: three callbacks per generation, for the few generations that can still be revised."""
 
 MEMBERS_MAX = 4_096
-"""Members kept per group: twice the size of the largest groups, so that departed members are still known."""
+"""Maximum number of members kept per group: twice the size of the largest groups, so that departed members are still
+known."""
 
 REPORT_BYTES = 1_700
 """Bytes of a report without its strings: its objects, and its share of the dicts that hold it."""

@@ -37,7 +37,8 @@ CLOCK_SKEW_MAX_MS = 5_000
 """How far (ms) a report with the right generation may lie outside the generation's time; reports beyond are ignored."""
 
 UNDATED_SKEW_MAX_MS = 250
-"""The skew (ms) for reports without a generation (librdkafka), which are matched to a rebalance only by their time."""
+"""The largest skew (ms) accepted for reports without a generation (librdkafka), which are matched to a rebalance only
+by their time."""
 
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 

@@ -26,7 +26,8 @@ __all__ = [
 ]
 
 POLLS_MAX = 256
-"""Maximum polls kept: about a minute at the default period. A start usually lies between the last two polls."""
+"""Maximum number of polls kept: about a minute at the default period. A start usually lies between the last two
+polls."""
 
 OVERTAKEN_MAX_MS = 30_000
 """How much older (ms) than the last poll an overtaken poll may be; if it is older, the clock was set back."""

@@ -17,8 +17,8 @@ from rebalance_agent.model.reported.seat_event import Act, SeatEvent, SeatOccupa
 __all__ = ["OCCUPANTS_MAX", "SeatOccupants"]
 
 OCCUPANTS_MAX = 4_096
-"""Members per group whose occupants are kept: twice the size of the largest groups, since events may precede
-records."""
+"""Maximum number of members per group whose occupants are kept: twice the size of the largest groups, since events may
+precede records."""
 
 TEXT_MAX = 256
 """Longest name (characters) accepted in an event: gateways shorten names to 200."""

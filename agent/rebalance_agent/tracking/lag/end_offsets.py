@@ -17,8 +17,8 @@ from rebalance_agent.model.generation_diff import Partition
 __all__ = ["AGE_MAX_S", "SAMPLES_MAX", "EndOffsets"]
 
 SAMPLES_MAX = 16
-"""Samples per partition, about 400 bytes. Over ten days of measurements every 15 s, the time between two of them is at
-most three quarters of the older one's age."""
+"""Maximum number of samples per partition, about 400 bytes. Over ten days of measurements every 15 s, the time between
+two of them is at most three quarters of the older one's age."""
 
 AGE_MAX_S = 7 * 86_400.0
 """Longest age in seconds: Kafka's default retention. For a longer time, a mean rate is no useful estimate."""

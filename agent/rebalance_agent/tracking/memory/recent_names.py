@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable
 __all__ = ["NAMED_MAX", "NAMED_MS", "RecentNames"]
 
 NAMED_MAX = 20
-"""Maximum groups named at once. The first ones stay named while they exceed the budget, so that alerts do not flap."""
+"""Maximum number of groups named at once. The first ones stay named while they exceed the budget, so that alerts do not
+flap."""
 
 NAMED_MS = 300_000
 """How long (ms) a group is named after it was last seen: long enough for alerts to be evaluated."""

@@ -42,8 +42,8 @@ AWAITED_BYTES = 450
 """Bytes of a partition whose first commit is awaited."""
 
 REFUSED_MAX = 20_000
-"""Maximum refused groups that are kept, since later records alone do not describe a consumer, share or streams
-group."""
+"""Maximum number of refused groups that are kept, since later records alone do not describe a consumer, share or
+streams group."""
 
 
 def state_bytes(value: GroupSnapshot) -> int:

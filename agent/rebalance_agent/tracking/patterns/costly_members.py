@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 AWAITED_MAX = 5
-"""Members kept per group: the slowest member of the last rebalance, and the members with the longest earlier waits."""
+"""Maximum number of members kept per group: the slowest member of the last rebalance, and the members with the longest
+earlier waits."""
 
 
 class AwaitedMember(NamedTuple):
@@ -83,10 +84,11 @@ class AwaitedMembers:
 
 
 DEPARTED_MAX = 5
-"""Maximum members named per group: first failed members, then the members that departed most often."""
+"""Maximum number of members named per group: first failed members, then the members that departed most often."""
 
 KEPT_MAX = 16
-"""Maximum members per group whose departures are counted; those that departed longest ago are dropped first."""
+"""Maximum number of members per group whose departures are counted; those that departed longest ago are dropped
+first."""
 
 
 class DepartedMember(NamedTuple):

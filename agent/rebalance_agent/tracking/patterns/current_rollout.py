@@ -20,7 +20,7 @@ LENGTH_MAX_MS = 4 * 3_600_000
 """Longest rollout (ms): longer than any deploy of one group takes."""
 
 IMAGES_MAX = 8
-"""Maximum different images listed for the old members, and for the new members."""
+"""Maximum number of different images listed for the old members, and for the new members."""
 
 
 @dataclass(slots=True)

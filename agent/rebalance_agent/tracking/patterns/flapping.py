@@ -31,7 +31,7 @@ WINDOW_MS = 15 * 60_000
 """Window (ms) of the returns: long enough for three returns of a crash loop, whose waits grow to five minutes."""
 
 NAMES_MAX = 4_096
-"""Maximum names of departed or returned members per group; names unchanged for longest are dropped first."""
+"""Maximum number of names of departed or returned members per group; names unchanged for longest are dropped first."""
 
 AnyMember = Member | MemberSnapshot
 

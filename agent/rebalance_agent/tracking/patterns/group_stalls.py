@@ -19,7 +19,7 @@ from rebalance_agent.group_patterns import compiled_pattern, first_match, split_
 __all__ = ["LIMITS_MAX", "GroupStallLimits", "Limit", "StallLimits", "StalledTime", "stalled_spans"]
 
 LIMITS_MAX = 100
-"""Maximum entries of the setting, since each is matched against every group."""
+"""Maximum number of entries of the setting, since each is matched against every group."""
 
 _SECONDS_MAX = 86_400
 _VALUES = re.compile(r"\s*([0-9.]+)\s*,\s*([0-9.]+)\s*,\s*([0-9.]+)\s*")

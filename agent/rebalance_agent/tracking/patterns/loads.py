@@ -21,7 +21,7 @@ from rebalance_agent.tracking.views import MemberLoad
 __all__ = ["ARCS_MAX", "GroupLoads", "LoadHistory", "Skews", "min_highest_load", "skew_ratio"]
 
 ARCS_MAX = 40_000
-"""Maximum product of kinds of topics and kinds of members for which the densest level is computed (in some 40 ms);
+"""Maximum product of kinds of topics and kinds of members for which the densest level is computed (in about 40 ms);
 beyond it the mean load is used."""
 
 _UNITS = 1_000

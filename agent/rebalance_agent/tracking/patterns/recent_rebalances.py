@@ -8,7 +8,8 @@ RECENT_MS = 15 * 60_000
 """How long (ms) before the last rebalance times are kept: the window of the alert on rebalance storms."""
 
 RECENT_MAX = 64
-"""Maximum times kept per group, the newest. A storm of more rebalances than this is not recognised in a large group."""
+"""Maximum number of times kept per group, the newest. A storm of more rebalances than this is not recognised in a large
+group."""
 
 
 def with_rebalance(times_ms: tuple[int, ...], at_ms: int) -> tuple[int, ...]:

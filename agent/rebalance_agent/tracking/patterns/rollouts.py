@@ -36,10 +36,10 @@ from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 __all__ = ["REBALANCES_MAX", "SUCCESSORS_MAX", "Rollouts"]
 
 REBALANCES_MAX = 1_024
-"""Maximum rebalances kept that may belong to a rollout: more than three per second for `QUIET_MS`."""
+"""Maximum number of rebalances kept that may belong to a rollout: more than three per second for `QUIET_MS`."""
 
 SUCCESSORS_MAX = 4_096
-"""Maximum successors kept per group: twice the largest groups. Beyond it none is added."""
+"""Maximum number of successors kept per group: twice the largest groups. Beyond it none is added."""
 
 
 class Rollouts:

@@ -12,7 +12,8 @@ from rebalance_agent.tracking.patterns.rollout_evidence import VisibleMember
 __all__ = ["UNPAIRED_MAX", "MemberChange", "SettledRebalance", "UnpairedMembers"]
 
 UNPAIRED_MAX = 4_096
-"""Maximum members kept per group and kind (departed, joined): twice the largest groups. Beyond it none is added."""
+"""Maximum number of members kept per group and kind (departed, joined): twice the largest groups. Beyond it, no more
+are added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class UnpairedMembers:
         return match
 
     def add(self, change: MemberChange) -> None:
-        """Add a member, unless there are `UNPAIRED_MAX`."""
+        """Add a member, unless there are already `UNPAIRED_MAX`."""
         if len(self._changes) >= UNPAIRED_MAX:
             return
         self._changes[change.member_id] = change

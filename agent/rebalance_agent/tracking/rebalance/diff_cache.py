@@ -10,7 +10,8 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["PAIRS_MAX", "difference"]
 
 PAIRS_MAX = 4
-"""Maximum cached differences: episodes rarely have more steps, and each entry keeps two generations in memory."""
+"""Maximum number of cached differences: episodes rarely have more steps, and each entry keeps two generations in
+memory."""
 
 
 def difference(before: Generation | None, after: Generation) -> GenerationDiff:

@@ -26,15 +26,15 @@ FOLLOWUP_WAIT_MAX_MS = 300_000
 """Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
 
 PENDING_MAX = 8
-"""Maximum closed episodes per group that wait to settle; beyond it, the oldest episode settles early."""
+"""Maximum number of closed episodes per group that wait to settle; beyond it, the oldest episode settles early."""
 
 NAMES_WAIT_MAX_MS = 15_000
-"""Additional wait (ms) of a closed episode for topic names, which are requested at once: brokers may be restarting."""
+"""Longest additional wait (ms) of a closed episode for topic names, requested at once: brokers may be restarting."""
 
 _COMMITS_PERIOD_MS = 1_000
 
 REVISABLE_MAX = 2
-"""Maximum settled episodes per group that late reports can still revise."""
+"""Maximum number of settled episodes per group that late reports can still revise."""
 
 REVISE_MAX_MS = 600_000
 """How long (ms) a settled episode can be revised: reports come through a topic that may be read with a delay."""

@@ -25,8 +25,8 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalan
 __all__ = ["ASSIGNS_MAX", "GroupHistory"]
 
 ASSIGNS_MAX = 64
-"""Maximum hashes of ``assign()`` report ids kept to recognise duplicates. There is one report per generation, and a
-retry comes within a minute."""
+"""Maximum number of hashes of ``assign()`` report ids kept to recognise duplicates. There is one report per generation,
+and a retry comes within a minute."""
 
 
 class GroupHistory:

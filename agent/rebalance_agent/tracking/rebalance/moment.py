@@ -60,8 +60,8 @@ def interruption(stopped: TimeBounds, resumed: TimeBounds, given_ms: int, joined
     """Return when a member stopped and resumed consuming a partition, from its reports of one generation.
 
     This was between ``given_ms``, when the generation assigned the partition, and ``joined_ms``, when the member had
-    rejoined. A gateway cannot tell whether the client had the partition at all in between: it may have joined twice for
-    one assignment.
+    rejoined. A gateway cannot detect whether the client had the partition at all in between: it may have joined twice
+    for one assignment.
     """
     if Evidence.GATEWAY in (stopped.evidence, resumed.evidence):
         until_ms = min(resumed.latest_ms, joined_ms)

@@ -33,16 +33,16 @@ from rebalance_agent.ui.words import escaped, printable, shortened, stalled_part
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
 MEMBERS_SHOWN = 200
-"""Maximum members shown in the table, the most loaded first."""
+"""Maximum number of members shown in the table, the most loaded first."""
 
 MOVES_SHOWN = 100
-"""Maximum rows shown in the table of moves."""
+"""Maximum number of rows shown in the table of moves."""
 
 FLAPPING_SHOWN = 8
-"""Maximum flapping members listed by name."""
+"""Maximum number of flapping members listed by name."""
 
 TEXT_MAX = 2_000
-"""Maximum characters of a cell to show: a member may own partitions of thousands of topics."""
+"""Maximum number of characters of a cell to show: a member may own partitions of thousands of topics."""
 
 _REBALANCE_HEADINGS = (
     "when",

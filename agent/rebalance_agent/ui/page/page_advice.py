@@ -15,14 +15,15 @@ from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
 __all__ = ["PageAdvice"]
 
 MEMBERS_MAX = 2_000
-"""Maximum members, summed over all remembered rebalances, of a group with advice: reading the events takes about 0.1
-s."""
+"""Maximum number of members, summed over all remembered rebalances, of a group with advice: reading the events takes
+about 0.1 s."""
 
 SIZE_MAX = 10_000
-"""Maximum members and partitions, summed over all remembered rebalances: replaying the rebalances takes about 0.3 s."""
+"""Maximum number of members and partitions, summed over all remembered rebalances: replaying the rebalances takes about
+0.3 s."""
 
 GROUPS_MAX = 64
-"""Maximum groups whose advice, of a few hundred characters each, is cached."""
+"""Maximum number of groups whose advice, of a few hundred characters each, is cached."""
 
 _Key = tuple[tuple[str, int], ...]
 

@@ -12,10 +12,10 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened
 __all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "beside_content"]
 
 CONSUMERS_SHOWN = 200
-"""Maximum consumers shown in the table: a pod has a few."""
+"""Maximum number of consumers shown in the table: a pod has a few."""
 
 OWNED_SHOWN = 400
-"""Maximum characters of the list of a consumer's partitions to show."""
+"""Maximum number of characters of the list of a consumer's partitions to show."""
 
 _HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stalled", "owns")
 
@@ -37,7 +37,7 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} not shown.") if beyond > 0 else ""
-    hint = note("A sidecar only knows its own consumers. An observer's page shows whole groups and their history.")
+    hint = note("A sidecar shows only its own consumers. An observer's page shows whole groups and their history.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
     return f'{head}<section class="beside">{table}</section>{more}{hint}'
 

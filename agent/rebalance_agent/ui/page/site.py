@@ -43,8 +43,8 @@ EXPLAINED_REBALANCES = 3
 """Number of rebalances that a group's page explains in sentences; also the default of `explain`."""
 
 CACHED_GROUPS_MAX = 16
-"""Maximum groups whose page is cached until the group changes: as many as a few users view, up to a million characters
-each."""
+"""Maximum number of groups whose page is cached until the group changes: as many as a few users view, up to a million
+characters each."""
 
 CACHED_MS_MAX = 10_000
 """Longest time (ms) for which a page is cached: later reports of members change its sentences, but not the cache
@@ -137,7 +137,7 @@ class Site:
         groups: GroupPages | None = None,
         consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
-        """``groups``: an observer's groups; ``consumers``: a sidecar's; without both, only health is shown."""
+        """``groups``: an observer's groups; ``consumers``: a sidecar's; without either, only health is shown."""
         self._readiness = readiness
         self._groups = groups
         self._consumers = consumers

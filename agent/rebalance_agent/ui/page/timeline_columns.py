@@ -23,16 +23,16 @@ from rebalance_agent.ui.sentences.named_members import member_names
 __all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 
 COLUMNS_MAX = 40
-"""Maximum rebalances in a timeline: more columns would be narrower than a word."""
+"""Maximum number of rebalances in a timeline: more columns would be narrower than a word."""
 
 MEMBERS_MAX = 200
-"""Maximum members kept per rebalance, first by name: about three times as many as are drawn."""
+"""Maximum number of members kept per rebalance, first by name: about three times as many as are drawn."""
 
 GROUPS_MAX = 16
-"""Maximum groups whose columns are cached: as many as a few users view, 20 MB at most."""
+"""Maximum number of groups whose columns are cached: as many as a few users view, 20 MB at most."""
 
 READ_SECONDS_MAX = 0.3
-"""Maximum seconds of reading for one answer (large groups: 0.1 s per rebalance); the next answer continues."""
+"""Longest time (seconds) of reading for one answer (large groups: 0.1 s per rebalance); the next answer continues."""
 
 
 class OwnedCount(NamedTuple):

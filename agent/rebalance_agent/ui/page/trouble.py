@@ -200,7 +200,7 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
 
 
 def _running(group: GroupSummary, running: RunningRebalance, now_ms: int) -> Trouble:
-    """The running rebalance: critical if the group has been stalled as a whole for long, or if it does not end."""
+    """Return the running rebalance's trouble: critical if the whole group is stalled for long, or it does not end."""
     # Without the number of seconds, which would change the page with every refresh.
     seconds = max(0, now_ms - running.started_ms) / 1000
     overdue = seconds > (group.rebalance_timeout_seconds or TIMEOUT_SECONDS) + OVERDUE_SECONDS_MIN

@@ -29,7 +29,8 @@ EMPTY_SECONDS_MAX = 86_400.0
 """Seconds after which an Empty group counts as abandoned: brokers keep its offsets for at least a week."""
 
 GROWTH_MIN = 0.01
-"""Minimum records per second at which a lag counts as growing. The rate is smoothed, so it is rarely exactly 0."""
+"""Minimum number of records per second at which a lag counts as growing. The rate is smoothed, so it is rarely exactly
+0."""
 
 _WENT = {
     Trigger.MEMBER_LEFT: ("left", "left"),

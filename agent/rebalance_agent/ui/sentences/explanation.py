@@ -45,13 +45,13 @@ __all__ = [
 ]
 
 LAST_MAX = 50
-"""Maximum rebalances in one text: as many as an agent keeps of a group."""
+"""Maximum number of rebalances in one text: as many as an agent keeps of a group."""
 
 REPORTS_MAX = 20_000
-"""Maximum members' reports kept while a file of events is searched for its last rebalances."""
+"""Maximum number of members' reports kept while a file of events is searched for its last rebalances."""
 
 MOVES_LISTED_MAX = 6
-"""Maximum moves (topic, giver, taker) that are listed; the partitions of further moves are only counted."""
+"""Maximum number of moves (topic, giver, taker) that are listed; the partitions of further moves are only counted."""
 
 
 def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int, advice: str = "") -> list[str]:

@@ -8,7 +8,7 @@ from rebalance_agent.ui.words import duration, moment_to_second, plural, printab
 __all__ = ["former_owner_text"]
 
 NAME_MAX = 60
-"""Maximum characters of a client id."""
+"""Maximum number of characters of a client id."""
 
 
 def former_owner_text(former: FormerOwner) -> str:

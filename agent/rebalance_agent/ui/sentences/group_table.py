@@ -54,8 +54,8 @@ COLUMNS = (
 """Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
-"""Maximum groups without members that get a line above the table; the table itself has all of them, as its first rows.
-The same limit applies to lines about groups with gaps in their assignment."""
+"""Maximum number of groups without members that get a line above the table; the table itself has all of them, as its
+first rows. The same limit applies to lines about groups with gaps in their assignment."""
 
 _STATE = 1
 """Index of the column of states."""

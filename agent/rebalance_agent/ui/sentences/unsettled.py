@@ -14,7 +14,7 @@ from rebalance_agent.ui.words import duration, listed, moment, plural, printable
 __all__ = ["pending_text", "running_text", "unsettled_text"]
 
 NAMED_MAX = 3
-"""Maximum members named in a sentence."""
+"""Maximum number of members named in a sentence."""
 
 
 def unsettled_text(group: GroupSummary) -> str:

@@ -10,7 +10,7 @@ from rebalance_agent.ui.words import escaped
 __all__ = ["TABLE_ROWS_MAX", "figure", "key_figures", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
-"""Maximum rows of a figure's data table, which users read; all rows are in the pipeline's tables."""
+"""Maximum number of rows of a figure's data table, which users read; all rows are in the pipeline's tables."""
 
 _NAMES = {
     Trigger.GROUP_STARTED: "group started",

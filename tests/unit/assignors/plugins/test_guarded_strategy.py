@@ -40,21 +40,21 @@ def failure(call, *arguments, kind=StrategyFailedError):
 @pytest.mark.parametrize(
     ("plan", "problem"),
     [
-        ([{"t": (0, 1, 2, 3), "u": (0,)}], "a plan is a list with one dict for each of the 2 members"),
-        (({"t": (0, 1, 2, 3), "u": (0,)}, {}), "a plan is a list"),
-        (None, "a plan is a list"),
-        ([{"t": (0, 1, 2, 3), "u": (0,)}, None], "partitions are given as topic -> numbers, not as None"),
+        ([{"t": (0, 1, 2, 3), "u": (0,)}], "a plan must be a list with one dict for each of the 2 members"),
+        (({"t": (0, 1, 2, 3), "u": (0,)}, {}), "a plan must be a list"),
+        (None, "a plan must be a list"),
+        ([{"t": (0, 1, 2, 3), "u": (0,)}, None], "partitions must be a mapping of topics to numbers, not None"),
         ([{"t": (0, 1, 2, 3)}, {"u": (0,)}], "member 'b' gets topic 'u', which it does not subscribe to"),
         ([{"t": (0, 1, 2, 3), "u": (0,)}, {"x": (0,)}], "member 'b' gets topic 'x', which it does not subscribe to"),
-        ([{"t": (0, 1, 2, 3), "u": (0,), 7: (0,)}, {}], "a topic is a str, not 7"),
+        ([{"t": (0, 1, 2, 3), "u": (0,), 7: (0,)}, {}], "a topic must be a str, not 7"),
         ([{"t": (0, 1, 2), "u": (0,)}, {}], "partition 3 of topic 't' has no owner"),
         ([{"t": (0, 1), "u": (0,)}, {"t": (1, 2, 3)}], "partition 1 of topic 't' has 2 owners, more than 1"),
         ([{"t": (0, 1, 2, 3, 4), "u": (0,)}, {}], "topic 't' has 4 partitions, and no partition 4"),
         ([{"t": (-1, 0, 1, 2, 3), "u": (0,)}, {}], "ascending numbers from 0"),
         ([{"t": (1, 0, 2, 3), "u": (0,)}, {}], "ascending numbers from 0"),
         ([{"t": (0, 0, 1, 2, 3), "u": (0,)}, {}], "ascending numbers from 0"),
-        ([{"t": [0, 1, 2, 3], "u": (0,)}, {}], "the partitions of topic 't' are a tuple of ints"),
-        ([{"t": (0, 1, 2, True), "u": (0,)}, {}], "the partitions of topic 't' are a tuple of ints"),
+        ([{"t": [0, 1, 2, 3], "u": (0,)}, {}], "the partitions of topic 't' must be a tuple of ints"),
+        ([{"t": (0, 1, 2, True), "u": (0,)}, {}], "the partitions of topic 't' must be a tuple of ints"),
     ],
 )
 def test_a_plan_that_breaks_the_contract_is_refused_with_the_first_breach(plan, problem):
@@ -105,7 +105,7 @@ def test_copies_are_allowed_as_far_as_the_strategy_declares_them():
     both = [{"t": (0, 1, 2, 3), "u": (0,)}, {"t": (0, 1, 2, 3)}]
     assert own(lambda _: both, redundancy=lambda _: 2).assign(GROUP).members["b"] == {"t": (0, 1, 2, 3)}
     assert "has 2 owners, more than 1" in failure(own(lambda _: both).assign, GROUP)
-    assert "a redundancy is an int of 1 or more, not 0" in failure(own(redundancy=lambda _: 0).assign, GROUP)
+    assert "a redundancy must be an int of 1 or more, not 0" in failure(own(redundancy=lambda _: 0).assign, GROUP)
 
 
 def test_every_exception_of_a_plugin_is_a_failure_with_its_text():
@@ -127,7 +127,7 @@ def test_a_long_text_with_several_lines_is_shortened_to_one():
     ("promise", "problem"),
     [
         (failing, "promise raised KeyError"),
-        (lambda _: 3, "a promise is a Promise, not 3"),
+        (lambda _: 3, "a promise must be a Promise, not 3"),
         (lambda _: Promise.at_most([5]), "one int for each of the 2 members"),
         (lambda _: Promise.at_most([5, 0.5]), "one int for each of the 2 members"),
         (lambda _: Promise.at_most([5, -1]), "no floor below 0"),
@@ -149,16 +149,16 @@ def test_user_data_that_a_plugin_cannot_read_affects_only_that_member(reader):
 
 
 def test_a_user_data_writer_must_return_bytes():
-    assert "user data is bytes, not 'x'" in failure(own(writer=lambda _: "x").user_data, {}, {})
+    assert "user data must be bytes, not 'x'" in failure(own(writer=lambda _: "x").user_data, {}, {})
     assert own(writer=lambda _: b"x").user_data({}, {}) == b"x"
 
 
 def test_standbys_responses_and_copies_are_checked():
     assert "a CopiesPlan" in failure(own(copies=lambda *_: [{}]).assign, GROUP)
-    assert "a plan is a list" in failure(own(copies=lambda *_: CopiesPlan({}, {})).assign, GROUP)
+    assert "a plan must be a list" in failure(own(copies=lambda *_: CopiesPlan({}, {})).assign, GROUP)
     missing = own(copies=lambda roster, *_: CopiesPlan(roster.empty_plan(), roster.empty_plan(), -1))
     assert "`missing` of a CopiesPlan" in failure(missing.assign, GROUP)
-    assert "user data is bytes" in failure(own(answer=lambda *_: None).assign, GROUP)
+    assert "user data must be bytes" in failure(own(answer=lambda *_: None).assign, GROUP)
     assert "AssignedCopies" in failure(own(copies_in=lambda _: 3).copies_in, b"", kind=DecodeError)
     assert "topic -> numbers" in failure(own(copies_in=lambda _: AssignedCopies(3)).copies_in, b"", kind=DecodeError)
 
@@ -169,7 +169,7 @@ def test_standbys_responses_and_copies_are_checked():
 
 
 def test_internal_topics_must_be_counts_by_name():
-    assert "internal topics are topic -> number" in failure(
+    assert "internal topics must be a mapping" in failure(
         wanted_topics, own(internal_topics=lambda _: {"t": -1}), GROUP
     )
     assert wanted_topics(own(internal_topics=lambda _: {"t": 4}), GROUP) == {"t": 4}

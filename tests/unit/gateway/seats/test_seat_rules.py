@@ -49,7 +49,7 @@ def test_seats_are_shared_between_gateways_only_if_the_rule_enables_it():
     [
         ("orders", "must be PATTERN=MODE"),
         ("=on", "must be PATTERN=MODE"),
-        ("orders=maybe", "MODE one of off, observe, on"),
+        ("orders=maybe", "MODE is one of off, observe, on"),
         ("a(=on", "missing \\)"),
         ("a=on,seats.wait=3", "'seats.wait' is not a setting of seats; the settings are: seats.hold.seconds"),
         ("a=on,seats.keep.seconds=soon", "'soon' is not a number of seconds"),

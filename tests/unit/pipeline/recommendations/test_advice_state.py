@@ -1,4 +1,4 @@
-"""An advice is open, taken, taken back, ignored or withdrawn, as the group's rebalances show; savings are measured."""
+"""Advice is open, taken, taken back, ignored or withdrawn, as the group's rebalances show; savings are measured."""
 
 from __future__ import annotations
 

@@ -93,6 +93,6 @@ def test_without_the_extra_otlp_is_off_and_names_the_packages_to_install(monkeyp
     monkeypatch.setattr(otlp_environment, "_PACKAGES", ("no_such_package.sdk",))
     signals = otlp_signals({ALL: URL})
     assert (signals.metrics, signals.traces) == (False, False)
-    problem = f"{ALL}: packages are missing, install them: pip install 'kafka-rebalance-agent[otel]'"
+    problem = f"{ALL}: packages are missing; run: pip install 'kafka-rebalance-agent[otel]'"
     assert signals.problems == (problem,)
     assert otlp_signals({}).problems == ()

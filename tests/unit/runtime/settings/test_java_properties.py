@@ -126,7 +126,7 @@ def test_connection_and_login_have_librdkafkas_names(java, properties):
     [
         ({"ssl.truststore.location": "/trust.jks"}, "keytool -list -rfc -keystore /trust.jks"),
         ({"ssl.keystore.location": "/me.jks", "ssl.keystore.password": "hidden"}, "deststoretype PKCS12"),
-        ({"sasl.jaas.config": "hidden"}, "sasl.jaas.config must be such as"),
+        ({"sasl.jaas.config": "hidden"}, "sasl.jaas.config must look like"),
         (
             {"sasl.jaas.config": f'{KERBEROS} required keyTab="hidden";'},
             "Krb5LoginModule",

@@ -10,7 +10,7 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["TOPICS_MAX", "SubscribeCall"]
 
 TOPICS_MAX = 100_000
-"""Maximum number of entries, more than a cluster has topics."""
+"""Maximum number of entries: more than the topics of any cluster."""
 
 
 class SubscribeCall:
@@ -40,7 +40,7 @@ class SubscribeCall:
         return bool(self._patterns)
 
     def resolve(self, list_topics: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-        """The topics that match now, sorted. ``list_topics`` lists the cluster's; it is called only for patterns."""
+        """Return the topics that match now, sorted. ``list_topics``: lists the cluster's; only called for patterns."""
         if not self._patterns:
             return tuple(sorted(self._names))
         matches = {topic for topic in list_topics() if any(pattern.search(topic) for pattern in self._patterns)}

@@ -36,7 +36,7 @@ class RequestedCommit:
 class Committer:
     """A queue of commits and the thread that sends them.
 
-    It commits on request and, every ``interval_seconds`` unless None, the offsets in ``offset_store``.
+    It commits on request, and commits the offsets in ``offset_store`` every ``interval_seconds`` (None: never).
 
     ``send`` commits, and may raise `KafkaException`. ``on_commit`` is called after commits for which no caller waits.
     """
@@ -122,7 +122,10 @@ class Committer:
 
 
 def _batched(commits: list[RequestedCommit]) -> list[list[RequestedCommit]]:
-    """``commits`` grouped into requests. Adjacent asynchronous ones share a request: there may be one per record."""
+    """Return ``commits`` grouped into requests.
+
+    Adjacent asynchronous commits share a request, because there may be one commit per record.
+    """
     groups: list[list[RequestedCommit]] = []
     for commit in commits:
         if groups and not commit.waited_for and not groups[-1][-1].waited_for:

@@ -42,7 +42,7 @@ class MemberConsumer(KafkaConsumer):
         Args:
             callbacks: rebalance listener whose methods run on the application's thread.
             handover: passes them to that thread.
-            poll_interval: knows whether the application still polls.
+            poll_interval: detects whether the application still polls.
             cooperative: whether the strategies are cooperative.
             configs: as `KafkaConsumer`.
 

@@ -51,7 +51,7 @@ class MembershipThread:
     Args:
         connect: creates the member when it is first needed.
         handover: passes callbacks to the application's thread.
-        poll_interval: knows whether the application still polls.
+        poll_interval: detects whether the application still polls.
         offset_store: the owned partitions.
         report: called with errors that the application's poll has to return.
         clock: for commits and patterns.

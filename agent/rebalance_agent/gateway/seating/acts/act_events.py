@@ -22,14 +22,14 @@ KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
 
 EVENTS_SECONDS = 10.0
 EVENTS_MAX = 1_000
-"""Maximum events in `EVENTS_SECONDS`, since clients can cause any number. Deploying some hundred consumers needs
-fewer."""
+"""Maximum number of events in `EVENTS_SECONDS`, since clients can cause any number. A deploy of a few hundred consumers
+causes fewer."""
 
 OPEN_MAX = 1_000
-"""Maximum published acts whose outcomes are still unknown and can be published later."""
+"""Maximum number of published acts whose outcomes are still unknown and can be published later."""
 
 TEXT_MAX = 200
-"""Maximum characters of a name: clients choose names of any length."""
+"""Maximum number of characters of a name: clients choose names of any length."""
 
 _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason", "former_member_id")
 _FIELDS = (*_TEXTS, "generation", "stopped_ms", "held_seconds", "together")

@@ -19,10 +19,10 @@ ANSWER_SECONDS = 2.0
 waiting JoinGroup."""
 
 GROUP_CONNECTIONS_MAX = 1_000
-"""Maximum connections of one group: as many as the gateway accepts."""
+"""Maximum number of connections of one group: as many as the gateway accepts."""
 
 TRIES_MAX = 3
-"""Maximum connections on which one request is tried."""
+"""Maximum number of connections on which one request is tried."""
 
 _Answer = TypeVar("_Answer")
 

@@ -27,7 +27,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import UNSUPPORTED_VERSION
 __all__ = ["LockRequests"]
 
 DESCRIPTION_BYTES_MAX = 1024 * 1024
-"""Largest description of locks in bytes: the description of a thousand locks has some 300 KiB."""
+"""Largest description of locks in bytes: the description of a thousand locks has about 300 KiB."""
 
 _CORRELATION_ID = 0
 """A placeholder: `ClientConnection.exchange` sets the connection's own correlation id."""

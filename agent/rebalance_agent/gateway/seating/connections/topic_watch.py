@@ -14,7 +14,7 @@ from rebalance_agent.gateway.seats.seat import SeatState, SeatTable
 __all__ = ["WATCH_SECONDS", "TopicWatch"]
 
 WATCH_SECONDS = 30.0
-"""Seconds between two checks; leading clients check every five minutes by default (metadata.max.age.ms)."""
+"""Seconds between checks; leading clients check every five minutes by default (metadata.max.age.ms)."""
 
 
 class TopicWatch:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionGroups", "ImpatientMembers"]
 
 IMPATIENT_MAX = 1_000
-"""Maximum members remembered: as many as may wait in one group (``held_max``)."""
+"""Maximum number of members remembered: as many as may wait in one group (``held_max``)."""
 
 GROUPS_MAX = 32
-"""Maximum groups in which the client of one connection gets seats: a consumer is a member of one group."""
+"""Maximum number of groups in which the client of one connection gets seats: a consumer is a member of one group."""
 
 NO_MEMBER = ""
 """Placeholder for the member id of a client that joins a group and has not been accepted yet."""

@@ -29,13 +29,14 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
 __all__ = ["LeaseRequests"]
 
 LEASES_MAX = 1_000
-"""Maximum locks of a group that are read: as many as a gateway has seats."""
+"""Maximum number of locks of a group that are read: as many as a gateway has seats."""
 
 REMOVED_MAX = 10
-"""Maximum expired locks removed after each description; further locks are removed after later descriptions."""
+"""Maximum number of expired locks removed after each description; further locks are removed after later
+descriptions."""
 
 TRIES_MAX = 2
-"""Maximum attempts to change a lock while other gateways change it first."""
+"""Maximum number of attempts to change a lock while other gateways change it first."""
 
 _OK, _CREATED, _NOT_FOUND, _CONFLICT = 200, 201, 404, 409
 _REFUSED = (401, 403)

@@ -19,7 +19,7 @@ WAITING_PREFIX = "rebalance-agent-waiting-"
 """Prefix of the instance id of a lock without a seat; the lock's note lists the newcomers that wait at its gateway."""
 
 WAITING_MAX = 1_000
-"""Maximum newcomers in one entry: as many as a gateway may hold."""
+"""Maximum number of newcomers in one entry: as many as a gateway may hold."""
 
 _OFFER = re.compile(r"1 (?P<fingerprint>[0-9a-f]{32}) (?P<leads>[01]) (?P<member_id>.+)", re.DOTALL)
 _WAITING = re.compile(r"([0-9a-f]{32}):([0-9]{1,3}):([0-9]{1,4})")

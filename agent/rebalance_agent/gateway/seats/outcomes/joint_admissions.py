@@ -22,7 +22,7 @@ CLOSED_SECONDS = 5.0
 been sent: the wait for a lock takes a few seconds at most."""
 
 REJOIN_SECONDS = 3.0
-"""Shortest time (seconds) between two newcomers that would have caused two rebalances: members notice the first
+"""Shortest time (seconds) between newcomers that would have caused two rebalances: members notice the first
 rebalance at a heartbeat, by default every 3 s."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 __all__ = ["HEARD_LATE_SECONDS", "STALLS_MAX", "KilledMember", "SparedStall", "SparedStalls"]
 
 STALLS_MAX = 1_000
-"""Maximum undecided stalls of a group: as many as the group has seats. Further stalls are not counted."""
+"""Maximum number of undecided stalls of a group: as many as the group has seats. Further stalls are not counted."""
 
 HEARD_LATE_SECONDS = 1.0
 """Longest time (seconds) between the start of a session for the coordinator (when a request arrives) and for the

@@ -32,10 +32,11 @@ __all__ = [
 ]
 
 ASSIGNORS_MAX = 16
-"""Maximum assignors of a comparable consumer: usual consumers offer one or two; our strategy is added before them."""
+"""Maximum number of assignors of a comparable consumer: usual consumers offer one or two; our strategy is added before
+them."""
 
 NAME_MAX = 100
-"""Maximum characters of a comparable consumer's assignor names and protocol type."""
+"""Maximum number of characters of a comparable consumer's assignor names and protocol type."""
 
 
 class ProfileDifference(StrEnum):

@@ -1,6 +1,6 @@
 """Decides which errors caused by seats are returned to a client.
 
-A client without its own instance id does not know seats or the errors of static members. FENCED_INSTANCE_ID ends a Java
+A client without its own instance id does not expect the errors of static members. FENCED_INSTANCE_ID ends a Java
 consumer, but UNKNOWN_MEMBER_ID, the equivalent for a dynamic member, makes every client rejoin.
 """
 

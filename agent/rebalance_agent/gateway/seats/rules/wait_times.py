@@ -29,7 +29,7 @@ EPOCH_PATIENCE_SECONDS = 24.0
 (request.timeout.ms), and librdkafka 45 s (measured). Without a gateway, the coordinator answers at once."""
 
 EPOCH_HEARTBEAT_SECONDS = 5.0
-"""Longest time (seconds) between two heartbeats of a KIP-848 member: the brokers' default
+"""Longest time (seconds) between heartbeats of a KIP-848 member: the brokers' default
 (``group.consumer.heartbeat.interval.ms``)."""
 
 EPOCH_SESSION_SECONDS = 45.0

@@ -14,7 +14,8 @@ from rebalance_agent.gateway.transport.addresses import Address
 __all__ = ["UNANSWERED_MAX", "UNANSWERED_SECONDS", "BrokerPlace", "BrokerPlaces"]
 
 UNANSWERED_MAX = 16
-"""Maximum unanswered connections from one address to one broker; further connections wait until there are fewer."""
+"""Maximum number of unanswered connections from one address to one broker; further connections wait until there are
+fewer."""
 
 UNANSWERED_SECONDS = 1.0
 """Seconds after which an accepted connection no longer counts, since its client may never send a request."""

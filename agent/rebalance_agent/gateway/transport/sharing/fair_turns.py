@@ -18,8 +18,8 @@ from rebalance_agent.clock import Clock
 __all__ = ["LONG_SECONDS", "TURN_SECONDS", "AddressTurns", "FairTurns"]
 
 TURN_SECONDS = 0.001
-"""Maximum processor seconds that an address's connections use in one pass of the event loop; further steps wait for the
-next pass. A new connection of another client needs some ten passes until its first request is answered."""
+"""Maximum number of processor seconds that an address's connections use in one pass of the event loop; further steps
+wait for the next pass. A new connection of another client needs some ten passes until its first request is answered."""
 
 LONG_SECONDS = 0.01
 """If a step takes at least this many processor seconds and other addresses are connected, its address pauses for as
@@ -27,7 +27,8 @@ long as the step took. A step is not interrupted, and some steps (decoding a Joi
 a tenth of a second. Without the pause, such a step would run whenever the other clients wait for the broker."""
 
 ADMITTED_MAX = 16
-"""Maximum waiting steps of an address that are admitted to a pass: about as many as fit into `TURN_SECONDS`."""
+"""Maximum number of waiting steps of an address that are admitted to a pass: about as many as fit into
+`TURN_SECONDS`."""
 
 T = TypeVar("T")
 

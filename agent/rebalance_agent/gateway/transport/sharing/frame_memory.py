@@ -12,7 +12,8 @@ from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedE
 __all__ = ["BUDGET_BYTES", "HOLD_SECONDS_MAX", "SMALL_BYTES", "WAIT_SECONDS_MAX", "FrameMemoryBudget"]
 
 BUDGET_BYTES = 64 * 1024 * 1024
-"""Maximum bytes of all large frames together: some dozen responses with every partition of a large cluster."""
+"""Maximum number of bytes of all large frames together: a few dozen responses with every partition of a large
+cluster."""
 
 SMALL_BYTES = 64 * 1024
 """Frames up to this size (bytes) are not counted: they arrive in one read and fit into a connection's buffer."""

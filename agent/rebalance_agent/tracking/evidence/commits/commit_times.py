@@ -32,8 +32,9 @@ __all__ = [
 ]
 
 AWAITED_MAX = 200_000
-"""Maximum partitions of all groups whose first commit is awaited; they take some 80 MB. The groups of a large cluster
-have about as many, and all of them rebalance when the brokers restart. Beyond it, the oldest are dropped."""
+"""Maximum number of partitions of all groups whose first commit is awaited; they take about 80 MB. The groups of a
+large cluster have about as many, and all of them rebalance when the brokers restart. Beyond it, the oldest are
+dropped."""
 
 AWAITED_MAX_MS = 900_000
 """How long (ms) a first commit is awaited (at most twice as long): no commit comes for deleted topics, or in groups

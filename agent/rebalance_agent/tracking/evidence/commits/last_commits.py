@@ -14,7 +14,7 @@ from rebalance_agent.groupprotocol.commit_key import group_of_key
 __all__ = ["PARTITIONS_MAX", "Commit", "LastCommit", "LastCommits"]
 
 PARTITIONS_MAX = 100_000
-"""Maximum partitions whose commits are kept, including gaps between them. They take 4 MB in topics with many
+"""Maximum number of partitions whose commits are kept, including gaps between them. They take 4 MB in topics with many
 partitions, and 30 MB if each topic has one partition."""
 
 NAME_BYTES_MAX = 249

@@ -23,8 +23,8 @@ CLOCKS_MS = 250
 in the future are used."""
 
 QUESTIONS_MAX = 2_000
-"""Maximum queries that wait for an answer; each departed member has one or a few. Beyond it, the oldest queries are
-dropped, since their results are optional."""
+"""Maximum number of queries that wait for an answer; each departed member has one or a few. Beyond it, the oldest
+queries are dropped, since their results are optional."""
 
 
 class ReadQuestion(NamedTuple):

@@ -50,7 +50,8 @@ OLD_MS = 30_000
 """A commit that is read later than this (ms) is an old record, for example one that a starting observer reads."""
 
 SLOW_MAX = 64
-"""Maximum periods of slow answers kept, and maximum periods in which commits waited: enough for at least a minute."""
+"""Maximum number of periods of slow answers kept, and maximum periods in which commits waited: enough for at least a
+minute."""
 
 
 class _Slow(NamedTuple):
