@@ -130,7 +130,7 @@ def test_a_long_text_with_several_lines_is_shortened_to_one():
         (lambda _: 3, "a promise must be a Promise, not 3"),
         (lambda _: Promise.at_most([5]), "one int for each of the 2 members"),
         (lambda _: Promise.at_most([5, 0.5]), "one int for each of the 2 members"),
-        (lambda _: Promise.at_most([5, -1]), "no floor below 0"),
+        (lambda _: Promise.at_most([5, -1]), "not have a floor below 0"),
     ],
 )
 def test_an_invalid_promise_fails_the_quality_measurement_but_no_assignment(promise, problem):
@@ -160,7 +160,7 @@ def test_standbys_responses_and_copies_are_checked():
     assert "`missing` of a CopiesPlan" in failure(missing.assign, GROUP)
     assert "user data must be bytes" in failure(own(answer=lambda *_: None).assign, GROUP)
     assert "AssignedCopies" in failure(own(copies_in=lambda _: 3).copies_in, b"", kind=DecodeError)
-    assert "topic -> numbers" in failure(own(copies_in=lambda _: AssignedCopies(3)).copies_in, b"", kind=DecodeError)
+    assert "a mapping of topics" in failure(own(copies_in=lambda _: AssignedCopies(3)).copies_in, b"", kind=DecodeError)
 
     def unwritable(*_):
         raise InvalidInputError("topic", "too long")
