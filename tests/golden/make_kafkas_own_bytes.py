@@ -319,6 +319,27 @@ def describes() -> Iterator[dict[str, Any]]:
         }
 
 
+def share_offsets() -> Iterator[dict[str, Any]]:
+    """Both versions of DescribeShareGroupOffsets: a request for two groups, and a response with a refused group."""
+    partition = {"startOffset": 42, "leaderEpoch": 3, "errorCode": 0, "errorMessage": None}
+    for version in range(2):
+        lags = [{"lag": 7}, {"lag": -1}] if version else [{}, {}]
+        partitions = [{"partitionIndex": number, **partition, **lag} for number, lag in enumerate(lags)]
+        topic = {"topicName": "h\u00e9llo", "topicId": TOPIC_ID, "partitions": partitions}
+        groups = [
+            {"groupId": "orders", "topics": [topic], "errorCode": 0, "errorMessage": None},
+            {"groupId": "x", "topics": [], "errorCode": 30, "errorMessage": "denied"},
+        ]
+        asked = {"groups": [{"groupId": name, "topics": None} for name in ("orders", "h\u00e9llo")]}
+        answer = {"throttleTimeMs": 1, "groups": groups}
+        yield {
+            "version": version,
+            "request": text(KafkasMessage("DescribeShareGroupOffsetsRequestData").encode(version, asked)[2:]),
+            "answer": text(KafkasMessage("DescribeShareGroupOffsetsResponseData").encode(version, answer)[2:]),
+            "kafkas_groups": groups,
+        }
+
+
 def endpoints(hosts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """Brokers 1 and 2, ports 9001 and 9002; the second one has no rack."""
     for number, host in enumerate(hosts, start=1):
@@ -342,6 +363,7 @@ def main() -> None:
         "share_responses": list(share_responses()),
         "txn_commits_by_topic_ids": txn_commits(),
         "describes": list(describes()),
+        "share_offsets": list(share_offsets()),
     }
     OUT.write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -81,7 +81,7 @@ class LagSummary:
     seconds: Annotated[float | None, "age of the oldest unread record, from the rate at which end offsets grew"]
     appended_per_second: Annotated[float | None, "offsets per second by which the end offsets grow"]
     stuck: Annotated[StuckPartition | None, "the owned partition without progress for the longest time, if any"]
-    catch_up: Annotated[CatchUp, "partitions that are catching up now, and the current or last catch-up; lower bounds"]
+    catch_up: Annotated[CatchUp | None, "the current or last catch-up; lower bounds; null in share groups"]
 
 
 @dataclass(frozen=True, slots=True)

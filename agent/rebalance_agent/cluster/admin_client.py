@@ -22,7 +22,6 @@ from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
 from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, login_hint
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
 from rebalance_agent.cluster.describing.broker_client import BrokerClient, client_settings
-from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.cluster.group_answers import STATES, group_description, listed_group
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
@@ -146,13 +145,13 @@ class Cluster:
         answers = self._describe(groups).values()
         return [answer.description for answer in answers if answer and answer.description]
 
-    def epoch_describer(self) -> EpochDescriber:
-        """Return a describer of groups whose coordinator assigns, with connections of its own through kafka-python.
+    def broker_client(self) -> BrokerClient:
+        """Return new connections through kafka-python, for requests that librdkafka does not have.
 
         Raises:
             InvalidInputError: kafka-python is not installed, or cannot log in with this client's properties.
         """
-        return EpochDescriber(BrokerClient(client_settings(self._properties, ANSWER_TIMEOUT_S), ANSWER_TIMEOUT_S))
+        return BrokerClient(client_settings(self._properties, ANSWER_TIMEOUT_S), ANSWER_TIMEOUT_S)
 
     def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
         """Return the ``groups`` that, according to their coordinators, are neither classic nor consumer groups."""

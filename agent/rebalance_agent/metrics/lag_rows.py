@@ -28,7 +28,8 @@ def _row(name: str, text: str, unit: str, *labels: str, kind: MetricType = Metri
 
 GROUP_LAG_OFFSETS = _row(
     "group_lag_offsets",
-    "Offsets between committed offsets and end offsets, summed over the partitions of the group that have a commit.",
+    "Offsets between committed offsets and end offsets, summed over the partitions of the group that have a commit. In "
+    "share groups: records that are neither acknowledged nor archived, as the coordinator counts them.",
     "offsets",
 )
 GROUP_LAG_SECONDS = _row(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.lag_page import LagPage
 from rebalance_agent.metrics.export.text import TextFormat
@@ -62,13 +64,16 @@ def test_topics_without_permission_as_labels_are_summed_up():
 
 
 def test_an_unknown_lag_is_absent():
-    found = series(LagPage(lambda: {"g": GroupLag(5, None, None, (TopicLag("t", 5, None),))}, 5))
-    assert found == {
+    lag = GroupLag(5, None, None, (TopicLag("t", 5, None),), catch_up=CatchUp())
+    of_share_group = {
         ("kafka_rebalance_group_lag_offsets", None): 5,
-        ("kafka_rebalance_catching_up_partitions", None): 0,
-        ("kafka_rebalance_catch_up_partition_seconds_total", None): 0,
         ("kafka_rebalance_topic_lag_offsets", "t"): 5,
     }
+    assert series(LagPage(lambda: {"g": lag}, 5)) == of_share_group | {
+        ("kafka_rebalance_catching_up_partitions", None): 0,
+        ("kafka_rebalance_catch_up_partition_seconds_total", None): 0,
+    }
+    assert series(LagPage(lambda: {"g": replace(lag, catch_up=None)}, 5)) == of_share_group
     moving = GroupLag(0, 0.0, None, (TopicLag("t", 0, 0.0),), has_owned=True)
     assert series(LagPage(lambda: {"g": moving}, 5))["kafka_rebalance_stuck_partition_seconds", None] == 0
     assert LagPage(dict, 5).text() == b""

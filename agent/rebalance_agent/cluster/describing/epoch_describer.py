@@ -70,8 +70,10 @@ class EpochDescriber:
         self._client = client
         self._equal: EqualAnswers[EpochDescriptions] = EqualAnswers()
 
-    def list_groups(self, states: Collection[GroupState] = ()) -> EpochListing:
-        """List consumer, share and streams groups in any of ``states`` (empty: all).
+    def list_groups(
+        self, states: Collection[GroupState] = (), types: Collection[GroupType] = tuple(_APIS)
+    ) -> EpochListing:
+        """List groups of these ``types`` in any of ``states`` (empty: all).
 
         Brokers before Kafka 4.0 have no such groups. A broker lists only the groups that it coordinates.
 
@@ -83,10 +85,9 @@ class EpochDescriber:
         if self._client.newest(_LIST_KEY, _TYPED_LIST) is None:
             return EpochListing({}, complete=True)
         nodes = self._client.nodes()
-        types = [group_type.value for group_type in _APIS]
-        wanted = [state.value for state in states]
+        of_types, in_states = [each.value for each in types], [state.value for state in states]
         requests = [
-            (node, ListGroupsRequest(states_filter=wanted, types_filter=types, min_version=_TYPED_LIST[0]))
+            (node, ListGroupsRequest(states_filter=in_states, types_filter=of_types, min_version=_TYPED_LIST[0]))
             for node in nodes
         ]
         answers = self._client(requests)
@@ -94,7 +95,7 @@ class EpochDescriber:
             group.group_id: Place(GroupType(group.group_type), node)
             for node, answer in zip(nodes, answers, strict=True)
             for group in (answer.groups if _listed(answer) else ())
-            if group.group_type in types
+            if group.group_type in of_types
         }
         return EpochListing(groups, complete=all(map(_listed, answers)))
 

@@ -5,5 +5,6 @@
   coordinator assigns; ``describe_api``: the common parts of these three modules.
 - ``client_telemetry``: the metrics that a client is asked to push, and its pushes.
 - ``txn_offset_commit``: commits within a transaction, by topic ids.
+- ``share_group_offsets``: the positions and lags of share groups.
 - ``share_responses``: the brokers in responses to ShareFetch and ShareAcknowledge.
 """

@@ -96,10 +96,11 @@ def _samples(
         yield GROUP_LAG_SECONDS, Sample((group,), lag.seconds)
     if lag.has_owned:
         yield STUCK_SECONDS, Sample((group,), lag.stuck.seconds if lag.stuck else 0)
-    yield CATCHING_UP, Sample((group,), lag.catch_up.partitions)
-    if lag.catch_up.seconds is not None:
-        yield CATCH_UP_SECONDS, Sample((group,), lag.catch_up.seconds)
-    yield CATCH_UP_PARTITION_SECONDS, Sample((group,), lag.catch_up.partition_seconds)
+    if catch_up := lag.catch_up:
+        yield CATCHING_UP, Sample((group,), catch_up.partitions)
+        if catch_up.seconds is not None:
+            yield CATCH_UP_SECONDS, Sample((group,), catch_up.seconds)
+        yield CATCH_UP_PARTITION_SECONDS, Sample((group,), catch_up.partition_seconds)
     for topic in (*shown, *([_sum(rest)] if rest else [])):
         labels = (group, topic.topic)
         yield TOPIC_LAG_OFFSETS, Sample(labels, topic.offsets)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
 from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
@@ -77,7 +78,7 @@ def rights_findings(
 def _no_epochs(cluster: Cluster) -> str:
     """Return why groups whose coordinator assigns cannot be described with epochs; an empty string if they can."""
     try:
-        describer = cluster.epoch_describer()
+        describer = EpochDescriber(cluster.broker_client())
     except InvalidInputError as error:
         return str(error)
     try:

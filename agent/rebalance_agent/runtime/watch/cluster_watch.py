@@ -14,6 +14,7 @@ from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Meters
+from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
@@ -22,7 +23,7 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishPro
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.polls.describe_epochs import EpochPoll
 from rebalance_agent.polls.describe_groups import DescribePoll
-from rebalance_agent.polls.lag_and_rates import LoadsPoll
+from rebalance_agent.polls.group_lags import GroupLags
 from rebalance_agent.polls.last_reads import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
@@ -104,7 +105,8 @@ class ClusterWatch:
         self._schedule = schedule
 
         # Two threads: one reads records of the offsets topic into the inbox, the other members' events.
-        self._loads = loads = self._loads_poll(settings)
+        self._lags = lags = GroupLags.of(context, settings.lag_groups, self.views, self._tailing)
+        loads = lags.loads if lags else None
         members = None
         if settings.events_topic:
             members = MemberEvents(context, settings.events_topic, cluster_id, hidden=self._by_frames)
@@ -124,7 +126,7 @@ class ClusterWatch:
         self._vanished = VanishedGroups(context, self.views, lambda: self._tail.reached)
         counted = [*readers, self._vanished, *((loads,) if loads else ()), *((share.store,) if share.store else ())]
         topics = TopicsPoll(context, [part.on_topics for part in counted])
-        self._epochs = EpochPoll(context, context.cluster.epoch_describer, self._hidden)
+        self._epochs = EpochPoll(context, lambda: EpochDescriber(context.cluster.broker_client()), self._hidden)
         self._describe = DescribePoll(context, needed=lambda: self._tail.late, elsewhere=self._epochs.handles)
 
         # Observations go from the inbox to the tracker and then to the listeners; the tracker's events go to the sinks.
@@ -167,8 +169,9 @@ class ClusterWatch:
         every(settings.list_interval_ms / 1000, self._describe.again, "describe_again")
         every(settings.describe_interval_seconds, self._epochs.poll, "describe_epochs")
         every(settings.list_interval_ms / 1000, self._epochs.again, "describe_moving")
-        if loads:
-            every(settings.lag_interval_seconds, loads.poll, "loads")
+        if lags:
+            every(settings.lag_interval_seconds, lags.loads.poll, "loads")
+            every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
         every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
@@ -182,7 +185,7 @@ class ClusterWatch:
 
     def lags(self) -> Mapping[str, GroupLag]:
         """Return the lag of each group that ``lag_groups`` names; each measurement makes a new mapping. Thread-safe."""
-        return self._loads.lags if self._loads else NO_LAGS
+        return self._lags() if self._lags else NO_LAGS
 
     def denied(self) -> Mapping[str, str | None]:
         """Return degraded mode -> reason why access is refused now, None if access is not refused. Thread-safe."""
@@ -203,6 +206,8 @@ class ClusterWatch:
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
         stack.callback(self._epochs.close)
+        if self._lags:
+            stack.callback(self._lags.shared.close)
         stack.callback(self._context.inbox.close)
         for worker in self._workers:
             worker.start()
@@ -217,12 +222,6 @@ class ClusterWatch:
     def close(self, timeout: float) -> None:
         """Write the last snapshot in at most ``timeout`` seconds. Call this after the threads and sinks have ended."""
         self._share.close(timeout, complete=self._core.join(0))
-
-    def _loads_poll(self, settings: ObserverSettings) -> LoadsPoll | None:
-        if not settings.lag_groups:
-            return None
-        follows = NameFilter(settings.lag_groups)
-        return LoadsPoll(self._context, follows, self.views, self._tailing)
 
     def _by_frames(self) -> bool:
         """Return whether to use the generations that leaders report: only if the offsets topic supplies none."""

@@ -83,7 +83,7 @@ class EmbeddedKafka:
             offsets_topic: whether to wait until ``__consumer_offsets`` exists and has a coordinator.
             keep_logs: keep the logs of a temporary directory at the end. They are always kept if the block fails.
             version: Kafka's version, for example "4.4" or "4.4.0"; by default the one in the environment variable
-                ``REBALANCE_AGENT_KAFKA_VERSION``, else 4.3.0. Versions before 4.3 have no Java tools.
+                ``REBALANCE_AGENT_KAFKA_VERSION``, else 4.4.0. Versions before 4.3 have no Java tools.
             clock: clock of the timeouts.
 
         Raises:

@@ -25,7 +25,7 @@ __all__ = [
     "kafka_version",
 ]
 
-DEFAULT_VERSION = "4.3.0"
+DEFAULT_VERSION = "4.4.0"
 """The version if neither the argument nor the environment variable is given."""
 
 VARIABLE = "REBALANCE_AGENT_KAFKA_VERSION"

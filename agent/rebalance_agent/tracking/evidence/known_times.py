@@ -9,6 +9,7 @@ from enum import StrEnum
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import MemberEvent
 from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.partitions import shared_set
 from rebalance_agent.tracking.evidence.commits.read_times import ReadTime
 
@@ -164,11 +165,21 @@ class Outage:
     """A period (epoch ms) in which some broker did not answer ListGroups, between two polls that all brokers answered.
 
     It may also be a period after which a record became readable late, because other replicas did not have it. Members
-    may have been unable to consume in this period.
+    may have been unable to consume in this period. ``slow``: brokers answered, but seconds late all the time.
     """
 
     after_ms: int
     until_ms: int
+    slow: bool = False
+
+    def may_end_session(self, member: Member) -> bool:
+        """Whether the member may have got no answer to a heartbeat for its session timeout.
+
+        Clients send heartbeats at most a third of the session timeout apart. If no record contains the session timeout,
+        it may be short.
+        """
+        session_ms = 0 if member.session_assumed else member.session_timeout_ms
+        return not self.slow or 3 * (self.until_ms - self.after_ms) >= 2 * session_ms
 
 
 def stop_bounds(event: MemberEvent) -> TimeBounds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,7 +11,17 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.end_offsets import EndOffsets
 
-__all__ = ["NO_LAGS", "GroupLag", "GroupProgress", "StuckPartition", "TopicLag", "group_lag", "topic_lags"]
+__all__ = [
+    "NO_LAGS",
+    "GroupLag",
+    "GroupProgress",
+    "StuckPartition",
+    "TopicLag",
+    "Unread",
+    "group_lag",
+    "topic_lags",
+    "unread_topics",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +52,8 @@ class GroupLag:
     ``offsets``: the sum of the offsets between committed and end offsets. ``seconds``: as in `TopicLag`.
     ``appended_per_second``: the growth of the end offsets; None before two measurements. ``topics``: the topic with the
     largest lag (in offsets) first. ``stuck``: of the stuck partitions that have an owner (see `GroupProgress`), the one
-    that has been stuck longest. ``catch_up``: the catch-up of moved partitions. ``has_owned``: whether any partition
-    has an owner.
+    that has been stuck longest. ``catch_up``: the catch-up of moved partitions; None in share groups. ``has_owned``:
+    whether any partition has exactly one owner.
     """
 
     offsets: int
@@ -51,7 +61,7 @@ class GroupLag:
     appended_per_second: float | None = None
     topics: tuple[TopicLag, ...] = ()
     stuck: StuckPartition | None = None
-    catch_up: CatchUp = field(default_factory=CatchUp)
+    catch_up: CatchUp | None = None
     has_owned: bool = False
 
 
@@ -100,17 +110,34 @@ NO_LAGS: Mapping[str, GroupLag] = MappingProxyType({})
 """The lags of no group."""
 
 
+class Unread(NamedTuple):
+    """The ``records`` of a partition that a group has yet to read; ``first`` is the lowest of their offsets."""
+
+    partition: Partition
+    first: int
+    records: int
+
+
 def topic_lags(partitions: Iterable[Partition], committed: Mapping[Partition, int], ends: EndOffsets) -> list[TopicLag]:
     """Return the lag of each topic of ``partitions`` that has a committed offset, the largest (in offsets) first."""
+    return unread_topics(
+        (
+            Unread(partition, offset, max(0, end - offset))
+            for partition in partitions
+            if (offset := committed.get(partition)) is not None and (end := ends.end(partition)) is not None
+        ),
+        ends,
+    )
+
+
+def unread_topics(unread: Iterable[Unread], ends: EndOffsets) -> list[TopicLag]:
+    """Return the lag of each topic of the ``unread`` records, the largest (in offsets) first."""
     offsets: dict[str, int] = {}
     seconds: dict[str, float] = {}
-    for partition in partitions:
-        offset, end = committed.get(partition), ends.end(partition)
-        if offset is None or end is None:
-            continue
+    for partition, first, records in unread:
         topic = partition[0]
-        offsets[topic] = offsets.get(topic, 0) + max(0, end - offset)
-        if end > offset and (age := ends.age(partition, offset)) is not None:
+        offsets[topic] = offsets.get(topic, 0) + records
+        if records and (age := ends.age(partition, first)) is not None:
             seconds[topic] = max(seconds.get(topic, 0.0), age)
     lags = [TopicLag(topic, lag, seconds.get(topic) if lag else 0.0) for topic, lag in offsets.items()]
     return sorted(lags, key=lambda lag: (-lag.offsets, lag.topic))
@@ -118,11 +145,11 @@ def topic_lags(partitions: Iterable[Partition], committed: Mapping[Partition, in
 
 def group_lag(
     topics: list[TopicLag],
-    rates: Iterable[float | None],
-    stuck: StuckPartition | None,
-    catch_up: CatchUp,
+    rates: Iterable[float | None] = (),
+    stuck: StuckPartition | None = None,
+    catch_up: CatchUp | None = None,
     *,
-    has_owned: bool,
+    has_owned: bool = False,
 ) -> GroupLag | None:
     """Return the lag of a group with these ``topics``; None without topics. ``rates``: per partition, in records/s."""
     if not topics:

@@ -154,14 +154,13 @@ class StepMoments:
 
     def _recorded_stop(self, owner: Member, handover: PartitionHandover) -> Moment:
         """Return when the owner stopped, according to records and commits."""
-        generation = self._generation
-        if handover.asked_ms is not None and handover.released_ms is not None:
-            return Moment(handover.asked_ms, handover.released_ms)
-        if handover.released_ms is not None:
+        generation, released_ms = self._generation, handover.released_ms
+        if released_ms is not None:
+            if handover.asked_ms is not None:
+                return Moment(handover.asked_ms, released_ms)
             if owner.member_id in self._alive and not handover.departed:
-                return Moment(self._start().earliest_ms, handover.released_ms)
-            noticed_ms = self._noticed_ms(owner, handover, handover.released_ms)
-            return self._last_active(owner, handover, handover.released_ms, noticed_ms)
+                return Moment(self._start().earliest_ms, released_ms)
+            return self._last_active(owner, handover, released_ms, self._noticed_ms(owner, handover, released_ms))
         if generation.returned:
             # A member that is away for longer than its session timeout would have been removed.
             return self._last_active(owner, handover, generation.timestamp_ms, generation.timestamp_ms)
@@ -228,7 +227,8 @@ class StepMoments:
 
     def _unless_outage(self, owner: Member, handover: PartitionHandover, stopped: Moment) -> Moment:
         """Return when the owner stopped, perhaps in an outage of brokers, but not before it got the partition."""
-        worked_ms, outages = self._worked_ms(owner, handover) or 0, self._generation.outages
+        worked_ms = self._worked_ms(owner, handover) or 0
+        outages = [away for away in self._generation.outages if away.may_end_session(owner)]
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
         if since_ms is not None and self._before and self._before.assigned(owner):
             since_ms = max(since_ms, self._before.timestamp_ms)
@@ -256,8 +256,8 @@ class StepMoments:
         """
         if (end := self._reported.resumes(owner).get(partition)) is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
-        given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
-        first_ms = first.shown_ms(partition, self._given.since(given_ms, owner, partition))
+        given_ms = self._generation.given_since_ms(handover)
+        first_ms = self._generation.first_commits.shown_ms(partition, self._given.since(given_ms, owner, partition))
         if end is None or first_ms < end.earliest_ms:  # the report is about a later assignment of the generation
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)

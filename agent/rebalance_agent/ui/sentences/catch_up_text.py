@@ -8,11 +8,13 @@ from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural
 __all__ = ["catch_up_text"]
 
 
-def catch_up_text(catch_up: CatchUp) -> str:
+def catch_up_text(catch_up: CatchUp | None) -> str:
     """Return ``3 of 6 moved partitions are catching up, the slowest for 45.0 s or more``, or a past duration.
 
     The text is empty if no partition is catching up and the duration of the last catch-up is unknown.
     """
+    if catch_up is None:
+        return ""
     time = bounds_text(catch_up.seconds or 0.0, None)
     which = "" if catch_up.moved == 1 else "the slowest "
     if catch_up.partitions:

@@ -8,6 +8,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from support.members.share_consumer import share_consumer
 from support.observer.observing import commit, create_topic, eventually, members, observing
 
 pytestmark = pytest.mark.integration
@@ -184,3 +185,29 @@ def test_breaks_of_declared_copartitioning_are_shown(kafka, names, strategy, bre
             lambda: (shown("members"), shown("partitions"), shown("copartition_breaks")) == (2, 6, breaks),
             waiting_for=names,
         )
+
+
+def test_a_share_group_has_the_lag_that_its_coordinator_counts(kafka, names):
+    """KIP-1226; the group begins at the end of its partitions."""
+    bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 2)
+    with observing(bootstrap, **FOLLOWED) as watched:
+        metric = lambda name, **labels: watched.metric(name, consumergroup=group, **labels)  # noqa: E731
+        lag = lambda: metric("kafka_rebalance_group_lag_offsets")  # noqa: E731
+
+        def reads():
+            produce(bootstrap, topic, 0, 1, records=5)
+            return lag() == 0
+
+        with share_consumer(kafka, group, topic):
+            eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0, waiting_for=names)
+            eventually(reads, waiting_for=names)
+        eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1, waiting_for=names)
+        eventually(lambda: lag() == 0, waiting_for="the last records were acknowledged")
+        produce(bootstrap, topic, 0, records=4)
+        produce(bootstrap, topic, 1, records=3)
+        eventually(lambda: lag() == 7, waiting_for=names)
+        assert metric("kafka_rebalance_topic_lag_offsets", topic=topic) == 7
+        eventually(lambda: 0 < (metric("kafka_rebalance_group_lag_seconds") or 0) < 60, waiting_for=names)
+        assert metric("kafka_rebalance_catching_up_partitions") is None
+        assert metric("kafka_rebalance_stuck_partition_seconds") is None

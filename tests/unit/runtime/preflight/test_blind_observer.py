@@ -83,7 +83,7 @@ def _checked(monkeypatch, rights):
         access=Brokers(rights),
         identify=lambda: ("c", ()),
         list_groups=lambda: groups,
-        epoch_describer=Mock(side_effect=InvalidInputError("kafka-python", "is not installed")),
+        broker_client=Mock(side_effect=InvalidInputError("kafka-python", "is not installed")),
     )
     monkeypatch.setattr(rights_checks, "Cluster", lambda _properties: cluster)
     monkeypatch.setattr(rights_checks, "_read", lambda *_: RightsProbe(ProbeResult.HELD))

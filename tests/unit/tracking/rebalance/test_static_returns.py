@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from support.tracker.tracking import away, closing, committed, in_time, listed, member, record, tick, watch
+from rebalance_agent.tracking.evidence.known_times import Outage
+from support.tracker.tracking import T0, away, closing, committed, in_time, listed, member, record, tick, watch
 
 WORK = [committed(at, 0, 1, 2, 3) for at in range(2_000, 20_000, 1_000)]
 GONE_AWAY, BACK = 20_000, 60_000
@@ -75,3 +76,12 @@ def test_a_member_may_have_lost_its_partitions_while_the_coordinator_answered_sl
     observations = record(1_000, 1, A, B), *WORK, *answers, returned, committed(35_000, 0, 1, offset=35_000)
     _, events = watch(*in_time(*observations), tick(90_000), commits=False)
     assert closing(events)[-1].stall.seconds == pytest.approx((35_000 - since) / 1000, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("session", "assumed", "ends"), [(6_000, False, True), (45_000, False, False), (45_000, True, True)]
+)
+def test_slow_answers_end_a_session_only_if_they_last_long_enough(session, assumed, ends):
+    joined = replace(A, session_timeout_ms=session, session_assumed=assumed)
+    assert Outage(T0, T0 + 5_000, slow=True).may_end_session(joined) is ends
+    assert Outage(T0, T0 + 5_000).may_end_session(joined)

@@ -96,7 +96,7 @@ class SlowAnswers:
     def outages(self, now_ms: int) -> tuple[Outage, ...]:
         """Return the periods of slow answers that count as outages, as they were known at ``now_ms``."""
         stuck = ((since_ms, min(until_ms, now_ms)) for since_ms, until_ms, _ in self._stuck)
-        return tuple(Outage(*period) for period in stuck if period[1] - period[0] >= UNANSWERED_MS)
+        return tuple(Outage(*period, slow=True) for period in stuck if period[1] - period[0] >= UNANSWERED_MS)
 
     def taken_ms(self, recorded_ms: int) -> int:
         """Return the earliest time at which the client determined the offsets of a commit recorded then (epoch ms).
