@@ -23,10 +23,10 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["PARTITIONS_MAX", "RETRY_MAX_S", "PositionReader", "ShareLagPoll"]
 
 PARTITIONS_MAX = 20_000
-"""Maximum partitions of share groups that are measured, in whole groups ordered by name."""
+"""Maximum number of partitions of share groups that are measured, in whole groups ordered by name."""
 
 RETRY_MAX_S = 60.0
-"""Maximum seconds between two attempts after failures."""
+"""Maximum number of seconds between two attempts after failures."""
 
 REASONS_MAX = 20
 """Maximum number of reasons to log, since some reasons contain text from a broker."""

@@ -24,7 +24,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["BATCH_MAX", "ShareOffset", "ShareOffsets", "SharePositions"]
 
 BATCH_MAX = 100
-"""Maximum groups per request."""
+"""Maximum number of groups per request."""
 
 
 class ShareOffset(NamedTuple):
