@@ -26,7 +26,7 @@ PARTITIONS_MAX = 20_000
 """Maximum number of partitions of share groups that are measured, in whole groups ordered by name."""
 
 RETRY_MAX_S = 60.0
-"""Maximum number of seconds between two attempts after failures."""
+"""Longest time (seconds) between attempts after failures."""
 
 REASONS_MAX = 20
 """Maximum number of reasons to log, since some reasons contain text from a broker."""
