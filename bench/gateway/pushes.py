@@ -7,6 +7,7 @@ gzip. The broker, which answers only the Produce requests, is not part of the CP
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import random
 import socket
@@ -28,12 +29,25 @@ from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES, JAVA_
 from rebalance_agent.testing import EmbeddedKafka
 
 CLIENTS = 500
-"""As many as one address may have."""
+HOSTS = ("127.0.0.1", "127.0.0.2")
+"""The clients' addresses: one address may have no more than 500 connections."""
 
 ROUNDS = 20
 INTERVAL_S = 1
 APART_S = 0.7 * INTERVAL_S
 """Time between two pushes of a client: the gateway refuses a push that comes after less than half of the interval."""
+
+FLAGS = ("--gateway-telemetry", "true", "--gateway-telemetry-seconds", str(INTERVAL_S))
+HEADER = (
+    "client",
+    "clients",
+    "metrics, bytes",
+    "push, bytes",
+    "Produce, bytes",
+    "CPU of a push, ms",
+    "of a Produce request, ms",
+    "ratio",
+)
 
 _HEADER = struct.Struct(">ihhih")
 _GET, _PUSH = 71, 72
@@ -68,7 +82,7 @@ def librdkafka() -> Kind:
 
 
 def _resource(data: MetricsData) -> ResourceMetrics:
-    made = data.resource_metrics.add()
+    made: ResourceMetrics = data.resource_metrics.add()
     for name, text in (
         ("group_id", "orders"),
         ("group_member_id", "consumer-orders-1-" + "f" * 36),
@@ -157,35 +171,32 @@ def measured(way: Way, clients: Sequence[Client], rounds: int) -> tuple[list[flo
     return pushed, produced
 
 
+def row(bootstrap: str, kind: Kind, scale: float) -> tuple[object, ...]:
+    """Measure one kind of client at a new gateway."""
+    with contextlib.ExitStack() as stack:
+        way = stack.enter_context(gateway(bootstrap, *FLAGS))
+        half = max(1, round(CLIENTS * scale / len(HOSTS)))
+        sockets = [stack.enter_context(connected(way.port, half, host)) for host in HOSTS]
+        clients = [Client(connection, kind) for each in sockets for connection in each]
+        push, bare = map(statistics.median, measured(way, clients, max(3, round(ROUNDS * scale))))
+        return (
+            kind.software,
+            len(clients),
+            len(kind.metrics),
+            len(clients[0].push),
+            len(clients[0].produce),
+            push,
+            bare,
+            push / bare if bare else 0.0,
+        )
+
+
 def main(scale: float = 1.0) -> None:
     """Measure and print the table; ``scale`` multiplies the clients and the rounds."""
-    flags = ("--gateway-telemetry", "true", "--gateway-telemetry-seconds", str(INTERVAL_S))
-    rows = []
     with EmbeddedKafka() as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
         admin.create_topics([NewTopic(SMALL, 1, 1)])[SMALL].result()
-        for kind in (java(), librdkafka()):
-            number = max(1, min(CLIENTS, round(CLIENTS * scale)))
-            with gateway(kafka.bootstrap_servers, *flags) as way, connected(way.port, number) as sockets:
-                clients = [Client(each, kind) for each in sockets]
-                pushed, produced = measured(way, clients, max(3, round(ROUNDS * scale)))
-                push, bare = statistics.median(pushed), statistics.median(produced)
-                size = len(clients[0].push)
-                rows.append(
-                    (kind.software, number, size, len(clients[0].produce), push, bare, push / bare if bare else 0.0)
-                )
-    table(
-        (
-            "client",
-            "clients",
-            "push, bytes",
-            "Produce, bytes",
-            "CPU of a push, ms",
-            "of a Produce request, ms",
-            "ratio",
-        ),
-        rows,
-    )
+        table(HEADER, [row(kafka.bootstrap_servers, kind, scale) for kind in (java(), librdkafka())])
 
 
 if __name__ == "__main__":
