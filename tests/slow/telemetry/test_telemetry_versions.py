@@ -1,4 +1,8 @@
-"""Clients of eight versions push their metrics for ten minutes through one gateway, all at the same time."""
+"""Clients of eight versions push their metrics for ten minutes through one gateway, all at the same time.
+
+Java closes connections that were idle for nine minutes, and brokers close those that were idle for ten, with telemetry
+and without it. Here neither does, so that each new connection is a client that reconnects for another reason.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gatewaying import gatewaying
 from support.java.client_jar import compiled, kafka_clients
 from support.observer.observing import create_topic, eventually
@@ -26,6 +31,7 @@ ABORTS = "2.5.0"
 
 LIBRDKAFKA = (ABORTS, "2.6.1", "2.10.1", "2.16.1")
 JAVA = ("3.7.2", "3.9.2", "4.3.0", "4.4.0")
+NEVER_IDLE = {"connections.max.idle.ms": f"{3600 * 1000}"}
 PREFIX = "rebalance_agent_gateway_"
 INFO = "kafka_rebalance_member_client_info"
 IDLE = "kafka_rebalance_member_client_poll_idle_ratio"
@@ -59,6 +65,12 @@ class Gateway:
         return [name for name, _ in self.samples(f"{metric}{{") if f'client_id="{client_id}"' in name]
 
 
+@pytest.fixture
+def kafka():
+    with EmbeddedKafka(properties=NEVER_IDLE) as cluster:
+        yield cluster
+
+
 def test_no_version_reconnects_aborts_or_changes_its_assignment(kafka, tmp_path):
     unique = uuid.uuid4().hex[:8]
     topic = f"topic-{unique}"
@@ -66,15 +78,15 @@ def test_no_version_reconnects_aborts_or_changes_its_assignment(kafka, tmp_path)
     with gatewaying(kafka.bootstrap_servers, gateway_telemetry=True) as watched, ExitStack() as stack:
         gateway, members = Gateway(watched), {}
 
-        def join(start, version, *place):
+        def join(start, version, program, **properties):
             name = f"{start.__name__}-{version}"
-            member = start(*place, watched.bootstrap, f"{name}-{unique}", topic, name)
+            member = start(program, watched.bootstrap, f"{name}-{unique}", topic, name, **properties)
             members[name] = stack.enter_context(closing(member))
 
         for version in LIBRDKAFKA:
             join(librdkafka_of, version, version)
         for version in JAVA:
-            join(java_of, version, compiled(kafka_clients(version), tmp_path / version))
+            join(java_of, version, compiled(kafka_clients(version), tmp_path / version), **NEVER_IDLE)
         pushing = members.keys() - {f"librdkafka_of-{ABORTS}"}
         eventually(lambda: all(each.owned == {0, 1} for each in members.values()))
         eventually(lambda: all(gateway.named(IDLE, name) for name in pushing), waiting_for=gateway.pushes)
