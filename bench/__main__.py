@@ -37,6 +37,10 @@ APART = {
         "clients.harmless",
         "what instrumentation costs a consumer, with a working, absent, hanging or failing sidecar",
     ),
+    "java-polls": (
+        "clients.java_polls",
+        "calls of poll() of a Java consumer with the client jar, beside a bare one",
+    ),
     "rolling-restart": (
         "gateway.rolling_restart",
         "generations, stalls, handovers and duplicates of a rolling restart behind a gateway, seats off and on",
@@ -52,6 +56,10 @@ APART = {
     "gateway-hostile": (
         "gateway.hostile",
         "a small read through the gateway and directly, beside hostile clients of the gateway; memory",
+    ),
+    "pushes": (
+        "gateway.pushes",
+        "CPU of the gateway for a push of client telemetry beside a forwarded Produce request of the same size",
     ),
     "growth": (
         "observer.growth",

@@ -55,12 +55,12 @@ def _framed(message: ProduceRequest) -> bytes:
 
 
 @contextlib.contextmanager
-def connected(port: int, number: int) -> Iterator[list[socket.socket]]:
-    """Open ``number`` connections without Nagle's algorithm."""
+def connected(port: int, number: int, host: str = "127.0.0.1") -> Iterator[list[socket.socket]]:
+    """Open ``number`` connections from the address ``host``, without Nagle's algorithm."""
     with contextlib.ExitStack() as stack:
         sockets = []
         for _ in range(number):
-            each = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            each = stack.enter_context(socket.create_connection(("127.0.0.1", port), source_address=(host, 0)))
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sockets.append(each)
         yield sockets

@@ -104,13 +104,13 @@ def forwarder(broker_port: int) -> Iterator[Way]:
 
 
 @contextlib.contextmanager
-def gateway(bootstrap: str) -> Iterator[Way]:
-    """Start the gateway with its command, and with a rule for groups that do not exist here."""
+def gateway(bootstrap: str, *flags: str) -> Iterator[Way]:
+    """Start the gateway with its command, further ``flags``, and a rule for groups that do not exist here."""
     listen, base = free_ports()
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "gateway", "--bootstrap-servers", bootstrap]
     command += ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0", "--gateway-drain-seconds", "0"]
     command += ["--gateway-listen", f"127.0.0.1:{listen}", "--gateway-port-base", str(base), "--log-level", "warning"]
-    command += ["--gateway-groups", "orders=weighted-sticky"]
+    command += ["--gateway-groups", "orders=weighted-sticky", *flags]
     with running(command, env={**os.environ, "PYTHONWARNINGS": "ignore"}) as process:
         wait_for(base + 1)
         yield Way("gateway", base + 1, process.pid, f"127.0.0.1:{listen}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from contextlib import ExitStack, closing
 
@@ -16,7 +17,7 @@ from support.observer.observing import beside, create_topic, events, eventually,
 pytestmark = pytest.mark.integration
 
 CALLBACK_MS = 120
-ROUNDS = 3
+ROUNDS = int(os.environ.get("REBALANCE_AGENT_JAVA_ROUNDS", "3"))
 DIFFERENCE_MS_MAX = 50
 PACKAGE = "org.apache.kafka.clients.consumer"
 

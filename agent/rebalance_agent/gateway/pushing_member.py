@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.events import Callback
 
-__all__ = ["IDENTITY", "Measured", "PushingMember", "pushing_member"]
+__all__ = ["IDENTITY", "CallbackMaxima", "Measured", "PushingMember", "pushing_member"]
 
 _GROUP, _MEMBER, _STATIC_MEMBER = "group_id", "group_member_id", "group_instance_id"
 
@@ -24,8 +24,18 @@ class PushingMember(NamedTuple):
     client_instance_id: str
 
 
-Measured = Callable[[PushingMember, Mapping[Callback, float]], None]
-"""A function that accepts a member, and its longest measured duration (seconds) of each kind of callback."""
+class CallbackMaxima(NamedTuple):
+    """A member's longest measured duration (seconds) of each kind of callback.
+
+    ``rebalances``: the number of the client's rebalances since the client started; None if the client did not push it.
+    """
+
+    seconds: Mapping[Callback, float]
+    rebalances: float | None = None
+
+
+Measured = Callable[[PushingMember, CallbackMaxima], None]
+"""A function that accepts a member, and what its client measured of its callbacks."""
 
 
 def pushing_member(attributes: Mapping[str, str], client_instance_id: str) -> PushingMember | None:

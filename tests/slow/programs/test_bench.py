@@ -10,7 +10,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("name", "rows"), [("start", 3), ("tail", 1), ("delay", 2), ("takeover", 2), ("gateway", 28), ("harmless", 33)]
+    ("name", "rows"),
+    [("start", 3), ("tail", 1), ("delay", 2), ("takeover", 2), ("gateway", 28), ("pushes", 2), ("harmless", 33)],
 )
 def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows

@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.groups.callback_times import RUNS_MAX, CallbackTimes
+from rebalance_agent.gateway.pushing_member import CallbackMaxima
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback
 from support.observer.views import member_event
@@ -60,10 +61,11 @@ class Consumer:
         self.times.assigned(event)
         return event
 
-    def push(self, revoked=None, assigned=None, instance_id="one"):
+    def push(self, revoked=None, assigned=None, instance_id="one", rebalances=None):
         self.wait(INTERVAL_S)
         pairs = ((REVOKED, revoked), (ASSIGNED, assigned))
-        self.times.pushed(instance_id, {callback: seconds for callback, seconds in pairs if seconds is not None})
+        seconds = {callback: seconds for callback, seconds in pairs if seconds is not None}
+        self.times.pushed(instance_id, CallbackMaxima(seconds, rebalances))
         return self
 
     @property
@@ -106,6 +108,26 @@ def test_nothing_is_known_before_the_second_push_of_a_client(consumer):
     consumer.revoke()
     consumer.push(revoked=3.0).push(revoked=3.0)
     assert not consumer.published, "it may have been measured at any time before"
+
+
+@pytest.mark.parametrize(
+    ("rebalances", "known"),
+    [((1, 1), True), ((None, None), False), ((2, 2), False), ((1, 2), False), ((1, None), False)],
+)
+def test_the_first_push_is_enough_for_the_assigned_callback_of_a_clients_only_rebalance(consumer, rebalances, known):
+    """The client counts its rebalances since it started, so it measured no callback before this one."""
+    assigned = consumer.assign()
+    for number in rebalances:
+        assert not consumer.published
+        consumer.push(revoked=1.0, assigned=2.5, rebalances=number)
+    assert consumer.durations == ({assigned.event_id: 2.5} if known else {})
+
+
+def test_an_earlier_member_of_the_same_client_makes_its_first_push_ambiguous(consumer):
+    consumer.assign()
+    consumer.assign()
+    consumer.push(assigned=2.5, rebalances=1).push(assigned=2.5, rebalances=1)
+    assert not consumer.published
 
 
 def test_another_client_of_a_static_member_begins_anew(consumer):

@@ -2,7 +2,8 @@
 
 A client pushes the maximum duration of its recent callbacks, which may belong to several rebalances. If the maximum
 rises from one push to the next, a callback between the two pushes took that long. If only one callback can have run in
-this time, its duration is the maximum.
+this time, its duration is the maximum. The maxima of a client's first push may be from any time before, unless the
+client has had only one rebalance since it started.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.pushing_member import CallbackMaxima
 from rebalance_agent.model.events import Callback, MemberEvent
 
 __all__ = ["RUNS_MAX", "CallbackTimes"]
@@ -39,11 +41,15 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Rise:
-    """A maximum of ``seconds`` that a callback reached after ``since`` and before ``until`` (monotonic seconds)."""
+    """A maximum of ``seconds`` that a callback reached after ``since`` and before ``until`` (monotonic seconds).
+
+    ``only_rebalance``: the client's first push had this maximum, and the client had had only one rebalance by then.
+    """
 
     seconds: float
     since: float
     until: float
+    only_rebalance: bool = False
 
 
 class CallbackTimes:
@@ -83,8 +89,8 @@ class CallbackTimes:
         if event.timestamp_ms > event.started_ms:
             self._end_assigned(self._clock.monotonic())
 
-    def pushed(self, instance_id: str, maxima: Mapping[Callback, float]) -> None:
-        """Process a push of the client's instance: the longest duration (seconds) of each kind of callback.
+    def pushed(self, instance_id: str, maxima: CallbackMaxima) -> None:
+        """Process a push of the client's instance: the longest duration of each kind of callback.
 
         Kinds without a measured callback are absent. A client computes each push after it got the response to its
         previous push.
@@ -93,15 +99,19 @@ class CallbackTimes:
         rises, self._rises = self._rises, {}
         if instance_id == self._instance_id:
             for callback, rise in rises.items():
-                self._attribute(callback, rise)
+                if not rise.only_rebalance or maxima.rebalances == 1:
+                    self._attribute(callback, rise)
             for callback in self._runs:
-                seconds = maxima.get(callback, -math.inf)
+                seconds = maxima.seconds.get(callback, -math.inf)
                 if seconds > self._maxima.get(callback, -math.inf):
                     self._rises[callback] = _Rise(seconds, self._pushes[1], now)
             self._pushes = now, self._pushes[0]
-        else:  # what this instance measured before is unknown
+        else:
             self._instance_id, self._pushes = instance_id, (now, -math.inf)
-        self._maxima = maxima
+            if maxima.rebalances == 1 and Callback.ASSIGNED in maxima.seconds:
+                rise = _Rise(maxima.seconds[Callback.ASSIGNED], -math.inf, now, only_rebalance=True)
+                self._rises = {Callback.ASSIGNED: rise}
+        self._maxima = maxima.seconds
 
     def _attribute(self, callback: Callback, rise: _Rise) -> None:
         """Publish the duration of the only callback that can have caused this rise.

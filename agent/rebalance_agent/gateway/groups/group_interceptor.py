@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping
 from typing import Any
 
 from rebalance_agent.errors import DecodeError
@@ -22,12 +21,11 @@ from rebalance_agent.gateway.groups.observed_apis import (
     TxnOffsetCommitHandler,
 )
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
-from rebalance_agent.gateway.pushing_member import PushingMember
+from rebalance_agent.gateway.pushing_member import CallbackMaxima, PushingMember
 from rebalance_agent.gateway.seating import SeatFrames
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer, SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
-from rebalance_agent.model.events import Callback
 
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
@@ -85,8 +83,8 @@ class GroupInterceptor:
         if self._seats is not None:
             self._seats.greeted(name, software)
 
-    def pushed(self, client: PushingMember, maxima: Mapping[Callback, float]) -> None:
-        """Process the longest durations (seconds) of callbacks that a member's client measured itself."""
+    def pushed(self, client: PushingMember, maxima: CallbackMaxima) -> None:
+        """Process the longest durations of callbacks that a member's client measured itself."""
         if entry := self._shared.entries.find(client.group, client.member_id, client.instance_id):
             entry.membership.callbacks.pushed(client.client_instance_id, maxima)
 

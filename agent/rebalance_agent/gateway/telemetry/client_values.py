@@ -9,7 +9,7 @@ from rebalance_agent.metrics import member_client_rows as rows
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.model.events import Callback
 
-__all__ = ["CALLBACK_MAXIMA", "CLIENT_VALUES", "JAVA_NAMES", "ClientValue"]
+__all__ = ["CALLBACK_MAXIMA", "CLIENT_VALUES", "JAVA_NAMES", "LAST_POLL", "REBALANCES", "ClientValue"]
 
 _PREFIX = "org.apache.kafka.consumer."
 _MS = 0.001
@@ -33,6 +33,9 @@ def _times(name: str, row: Metric, *labels: str) -> dict[str, ClientValue]:
     return {f"{_PREFIX}{name}.{stat}": ClientValue(row, (*labels, stat), _MS) for stat in rows.STATS}
 
 
+LAST_POLL = f"{_PREFIX}last.poll.seconds.ago"
+"""Name of the metric with the time since the client's last call of poll()."""
+
 CLIENT_VALUES: Mapping[str, ClientValue] = {
     **_times("coordinator.rebalance.latency", rows.CLIENT_REBALANCE),
     f"{_PREFIX}coordinator.rebalance.latency.total": ClientValue(rows.CLIENT_REBALANCING, (), _MS, sum),
@@ -41,7 +44,7 @@ CLIENT_VALUES: Mapping[str, ClientValue] = {
     **_times("coordinator.partition.assigned.latency", rows.CLIENT_CALLBACK, "assigned"),
     **_times("coordinator.partition.lost.latency", rows.CLIENT_CALLBACK, "lost"),
     **_times("time.between.poll", rows.CLIENT_POLL_INTERVAL),
-    f"{_PREFIX}last.poll.seconds.ago": ClientValue(rows.CLIENT_LAST_POLL),
+    LAST_POLL: ClientValue(rows.CLIENT_LAST_POLL),
     f"{_PREFIX}poll.idle.ratio.avg": ClientValue(rows.CLIENT_IDLE, merge=min),
     **_times("coordinator.commit.latency", rows.CLIENT_COMMIT),
 }
@@ -53,6 +56,9 @@ CALLBACK_MAXIMA: Mapping[Callback, str] = {
 }
 """Callback -> name of the metric with the callback's longest duration (milliseconds) in the client's own window."""
 
-JAVA_NAMES = tuple(CLIENT_VALUES)
+REBALANCES = f"{_PREFIX}coordinator.rebalance.total"
+"""Name of the metric with the number of rebalances since the client started. It is no series of ours."""
+
+JAVA_NAMES = (*CLIENT_VALUES, REBALANCES)
 """The metrics requested from Java clients, as full names: a prefix would match hundreds of metrics, and the clients
 would push them all."""

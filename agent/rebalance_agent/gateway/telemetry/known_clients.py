@@ -5,6 +5,7 @@ Thread-safe, since scrapes run in another thread.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -49,6 +50,12 @@ class KnownClients:
             self._open[client] -= 1
             if not self._open[client]:
                 del self._open[client]
+
+    def poll_limit(self, labels: Labels) -> float:
+        """Return the shortest poll limit (seconds) of the members with these labels; infinity if none is known."""
+        with self._lock:
+            limits = (each.poll_limit_seconds for each in self._open if each.labels == labels)
+            return min((limit for limit in limits if limit), default=math.inf)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Return metric families with their headers. Of members with equal labels, the shortest poll limit counts."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES, LAST_POLL
 from rebalance_agent.gateway.telemetry.known_clients import KnownClients, Labels
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 from rebalance_agent.metrics.export.dialects import Dialect
@@ -15,7 +15,7 @@ from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
 from rebalance_agent.metrics.metric import Metric
 
-__all__ = ["ADDRESS_CLIENTS_MAX", "CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
+__all__ = ["ADDRESS_CLIENTS_MAX", "CLIENTS_MAX", "NEAR_LIMIT_INTERVAL", "ClientEnd", "Pass", "TelemetryClients"]
 
 CLIENTS_MAX = 1_000
 """Maximum number of clients that push: as many as the connections that a gateway accepts."""
@@ -30,6 +30,13 @@ SILENT_INTERVALS = 3
 EARLY_SHARE = 0.5
 """Share of the push interval that must pass before another push of a client is accepted: clients vary their first
 interval by up to half, and later intervals not at all."""
+
+NEAR_LIMIT = 0.25
+"""Share of its poll limit for which a client has not called poll() and then pushes at shorter intervals. It pushes so
+well before half of the limit, at which an alert fires."""
+
+NEAR_LIMIT_INTERVAL = 1 / 3
+"""The shorter push interval, as a share of the usual one."""
 
 ClientEnd = Callable[[bool], None]
 """Called when a client is gone. The argument: True if the client's last push announced its end, False otherwise."""
@@ -91,7 +98,7 @@ class TelemetryClients:
             now, client = self._clock.monotonic(), self._clients.get(instance_id)
             if client is None:
                 self._check_room(host)
-            if client and now - client.at < EARLY_SHARE * self.push_interval_seconds:
+            if client and now - client.at < EARLY_SHARE * self._interval_seconds(client):
                 raise PushError(PushOutcome.THROTTLED, "the client pushes more often than requested")
             client = self._clients.pop(instance_id, None) or _Pushed(("", "", host))
             client.at = now
@@ -104,6 +111,12 @@ class TelemetryClients:
         """
         with self._lock:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
+
+    def near_limit(self, instance_id: str) -> bool:
+        """Whether the client comes near its poll limit, according to its last push."""
+        with self._lock:
+            client = self._clients.get(instance_id)
+            return client is not None and self._near_limit(client)
 
     def terminated(self, instance_id: str) -> None:
         """Record that the client has pushed for the last time, since it is closing."""
@@ -128,6 +141,14 @@ class TelemetryClients:
             for row, samples in values_by_row.items()
             if samples
         )
+
+    def _near_limit(self, client: _Pushed) -> bool:
+        age = client.values.get(LAST_POLL, 0.0)
+        # Most clients have polled since their last push, and need no search for their limit.
+        return age >= self.push_interval_seconds and age >= NEAR_LIMIT * self.known.poll_limit(client.labels)
+
+    def _interval_seconds(self, client: _Pushed) -> float:
+        return self.push_interval_seconds * (NEAR_LIMIT_INTERVAL if self._near_limit(client) else 1)
 
     def _check_room(self, host: str) -> None:
         if len(self._clients) >= CLIENTS_MAX:

@@ -7,15 +7,15 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from rebalance_agent.gateway.client_software import ClientSoftware
-from rebalance_agent.gateway.pushing_member import IDENTITY, Measured, pushing_member
+from rebalance_agent.gateway.pushing_member import IDENTITY, CallbackMaxima, Measured, pushing_member
 from rebalance_agent.gateway.telemetry.client_subscription import Subscription, subscription_of
-from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, CLIENT_VALUES, REBALANCES
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
 from rebalance_agent.gateway.telemetry.labelled_metrics import labelled_metrics
 from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX, unpacked
-from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
+from rebalance_agent.gateway.telemetry.telemetry_clients import NEAR_LIMIT_INTERVAL, TelemetryClients
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.requests.client_telemetry import (
     GET_SUBSCRIPTIONS_KEY,
@@ -35,6 +35,9 @@ __all__ = ["TELEMETRY_APIS", "TelemetryFrames"]
 TELEMETRY_APIS = (GET_SUBSCRIPTIONS_KEY, PUSH_KEY)
 """API keys of the requests that the gateway answers itself."""
 
+_READ = frozenset((*CLIENT_VALUES, REBALANCES))
+"""Names of the metrics that are read from a push."""
+
 
 class TelemetryFrames:
     """Handles the telemetry requests of one connection."""
@@ -47,13 +50,14 @@ class TelemetryFrames:
     ) -> None:
         """``clients`` is shared by all connections of the gateway; ``count`` counts the outcome of each push.
 
-        ``measured`` is called for each push of a member, with the longest duration of each callback.
+        ``measured`` is called for each push of a member, with what its client measured of its callbacks.
         """
         self._clients, self._count, self._measured = clients, count, measured
         self._host = ""
         self._software = ClientSoftware()
         self._member: KnownClient | None = None
-        self._subscription: Subscription | None = None
+        self._subscriptions: tuple[Subscription, ...] = ()
+        """The usual one, and the one near the poll limit; empty if the client is not asked for telemetry."""
         self._instance_id = ""  # of the client that pushes on this connection
 
     def connected(self, host: str) -> None:
@@ -86,15 +90,14 @@ class TelemetryFrames:
         Return no keys if the broker itself accepts telemetry, or if the client is not to be asked for telemetry.
         """
         wanted = self._clients.push_interval_seconds > 0 and set(TELEMETRY_APIS).isdisjoint(broker_apis)
-        interval_ms = round(self._clients.push_interval_seconds * 1000)
-        self._subscription = subscription_of(self._software, interval_ms, self._clients.more) if wanted else None
-        return TELEMETRY_APIS if self._subscription else ()
+        intervals_ms = (round(self._clients.push_interval_seconds * share * 1000) for share in (1, NEAR_LIMIT_INTERVAL))
+        every = [subscription_of(self._software, each, self._clients.more) for each in intervals_ms] if wanted else []
+        self._subscriptions = tuple(each for each in every if each)
+        return TELEMETRY_APIS if self._subscriptions else ()
 
     def answers(self, head: RequestHead) -> bool:
         """Whether the gateway answers a request itself."""
-        return (
-            head.api_key in TELEMETRY_APIS and head.api_version == TELEMETRY_VERSION and self._subscription is not None
-        )
+        return head.api_key in TELEMETRY_APIS and head.api_version == TELEMETRY_VERSION and bool(self._subscriptions)
 
     def answer(self, head: RequestHead, frame: bytes) -> bytes:
         """Return the response to a request for which `answers` is true, as a frame without its length.
@@ -102,58 +105,69 @@ class TelemetryFrames:
         Raises:
             DecodeError: the request does not match its schema.
         """
-        if self._subscription is None:
+        if not self._subscriptions:
             raise ValueError("telemetry was not offered on this connection")
         if head.api_key == PUSH_KEY:
-            return encode_push_answer(head.correlation_id, self._pushed(decode_push(frame), frame).error_code)
+            return encode_push_answer(head.correlation_id, self._pushed(decode_push(frame), frame))
         instance_id = decode_get_subscriptions(frame)["client_instance_id"]
+        subscription = self._subscription(instance_id)
         return encode_subscriptions_answer(
             head.correlation_id,
             {
                 "error_code": NO_ERROR,
                 "client_instance_id": uuid_text(uuid.uuid4().bytes) if instance_id == ZERO_UUID else instance_id,
-                "subscription_id": self._subscription.subscription_id,
+                "subscription_id": subscription.subscription_id,
                 "accepted_compression_types": (GZIP,),
-                "push_interval_ms": self._subscription.push_interval_ms,
+                "push_interval_ms": subscription.push_interval_ms,
                 "telemetry_max_bytes": PUSH_BYTES_MAX,
                 "delta_temporality": False,
-                "requested_metrics": self._subscription.metrics,
+                "requested_metrics": subscription.metrics,
             },
         )
 
-    def _pushed(self, push: dict[str, Any], frame: bytes) -> PushOutcome:
-        outcome = PushOutcome.ACCEPTED
+    def _subscription(self, instance_id: str) -> Subscription:
+        usual, near_limit = self._subscriptions
+        return near_limit if self._clients.near_limit(instance_id) else usual
+
+    def _pushed(self, push: dict[str, Any], frame: bytes) -> int:
+        """Process a push; return the error code of the response."""
+        outcome = answer = PushOutcome.ACCEPTED
         try:
             self._take(push, frame)
         except PushError as error:
-            outcome = error.outcome
+            outcome = answer = error.outcome
+        else:
+            current = self._subscription(push["client_instance_id"])
+            if push["subscription_id"] != current.subscription_id and not push["terminating"]:
+                answer = PushOutcome.UNKNOWN_SUBSCRIPTION  # the values are used; the client asks for its new interval
         self._count(outcome)
-        return outcome
+        return answer.error_code
 
     def _take(self, push: dict[str, Any], frame: bytes) -> None:
         instance_id = push["client_instance_id"]
         if push["terminating"]:
             self._clients.terminated(instance_id)
             return
-        if self._subscription is None or push["subscription_id"] != self._subscription.subscription_id:
+        if push["subscription_id"] not in {each.subscription_id for each in self._subscriptions}:
             raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client's push is for another subscription")
         if self._instance_id not in ("", instance_id):
             raise PushError(PushOutcome.THROTTLED, "another client pushes on this connection")
         self._clients.admit(instance_id, self._host)
         self._instance_id = instance_id
         content = unpacked(push["metrics"], push["compression_type"])
-        pushed = read_metrics(content, CLIENT_VALUES, IDENTITY)
+        pushed = read_metrics(content, _READ, IDENTITY)
         passed = (
             labelled_metrics(content, self._identity(instance_id, client_id(frame))) if self._clients.passes else b""
         )
         group = pushed.attributes.get(IDENTITY[0], "")
         measured = {name: number for name, number in pushed.values.items() if number >= 0}  # -1: nothing was measured
+        rebalances = measured.pop(REBALANCES, None)
         self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
         if member := pushing_member(pushed.attributes, instance_id):
-            self._measured(
-                member,
-                {callback: measured[name] / 1000 for callback, name in CALLBACK_MAXIMA.items() if name in measured},
-            )
+            seconds = {
+                callback: measured[name] / 1000 for callback, name in CALLBACK_MAXIMA.items() if name in measured
+            }
+            self._measured(member, CallbackMaxima(seconds, rebalances))
         if self._clients.passes and passed:
             self._clients.passes(passed, self._host)
 

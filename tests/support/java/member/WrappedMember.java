@@ -9,9 +9,11 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * A consumer whose callbacks take CALLBACK_MS: TOPIC CALLBACK_MS KEY=VALUE... It prints when revoked and lost callbacks
- * begin, and when assigned callbacks end, as in member_lines.py. A negative CALLBACK_MS: it has no listener.
+ * begin, and when assigned callbacks end, as in member_lines.py. A negative CALLBACK_MS: it has no listener. After a line
+ * on standard input it stops polling; it ends at the end of standard input.
  */
 public final class WrappedMember {
+    private static volatile boolean held;
     private static volatile boolean ended;
 
     public static void main(String[] arguments) throws Exception {
@@ -22,7 +24,9 @@ public final class WrappedMember {
         }
         Thread input = new Thread(() -> {
             try {
-                while (System.in.read() >= 0) {}
+                while (System.in.read() >= 0) {
+                    held = true;
+                }
             } catch (java.io.IOException error) {
                 // Ends, too.
             }
@@ -40,7 +44,11 @@ public final class WrappedMember {
                 consumer.subscribe(Collections.singletonList(arguments[0]), new Listener(millis));
             }
             while (!ended) {
-                consumer.poll(Duration.ofMillis(50));
+                if (held) {
+                    Thread.sleep(50);
+                } else {
+                    consumer.poll(Duration.ofMillis(50));
+                }
             }
         }
     }

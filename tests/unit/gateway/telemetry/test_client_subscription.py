@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_subscription import metric_prefixes, subscription_of
-from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES, REBALANCES
 from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT, MEMBER_CLIENT_ROWS
 from support.telemetry.requests import JAVA, LIBRDKAFKA
 
@@ -31,14 +31,18 @@ def test_librdkafka_gets_a_common_prefix_of_its_metrics(software):
     assert asked(*software).metrics == ("org.apache.kafka.",)
 
 
-def test_java_gets_only_metrics_that_become_series():
-    assert set(asked(*JAVA).metrics) == set(CLIENT_VALUES)
+def test_java_gets_only_metrics_that_the_gateway_reads():
+    assert set(asked(*JAVA).metrics) == {*CLIENT_VALUES, REBALANCES}
 
 
 def test_java_is_asked_for_more_metrics_by_their_prefixes():
     more = metric_prefixes("org.apache.kafka.consumer.fetch., org.apache.kafka.producer.")
     given = subscription_of(ClientSoftware(*JAVA), INTERVAL_MS, more)
-    assert set(given.metrics) == {*CLIENT_VALUES, "org.apache.kafka.consumer.fetch.", "org.apache.kafka.producer."}
+    assert set(given.metrics) == {
+        *asked(*JAVA).metrics,
+        "org.apache.kafka.consumer.fetch.",
+        "org.apache.kafka.producer.",
+    }
     assert given.subscription_id != asked(*JAVA).subscription_id
     assert subscription_of(ClientSoftware(*LIBRDKAFKA), INTERVAL_MS, more) == asked(*LIBRDKAFKA)
 

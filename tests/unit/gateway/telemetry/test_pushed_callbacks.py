@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from kafka.protocol.consumer.group import HeartbeatRequest
 
-from rebalance_agent.gateway.pushing_member import PushingMember
+from rebalance_agent.gateway.pushing_member import CallbackMaxima, PushingMember
 from rebalance_agent.model.events import Callback
 from support.gateway.coordinator import ToyCoordinator
 from support.gateway.groups import Client, Gateway, Line
@@ -26,7 +26,8 @@ class Rebalancing:
     def push(self, member_id=None, **maxima):
         self.gateway.clock.advance(INTERVAL_MS)
         name = PushingMember(self.client.group, member_id or self.client.member_id, None, "instance")
-        self.client.line.talk.pushed(name, {Callback(name): seconds for name, seconds in maxima.items()})
+        seconds = {Callback(name): seconds for name, seconds in maxima.items()}
+        self.client.line.talk.pushed(name, CallbackMaxima(seconds))
 
     async def rebalance(self, revoking_ms, *numbers):
         self.broker.errors[HeartbeatRequest] = 27

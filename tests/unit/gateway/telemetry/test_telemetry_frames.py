@@ -10,8 +10,8 @@ import pytest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.client_software import ClientSoftware
-from rebalance_agent.gateway.pushing_member import PushingMember
-from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA
+from rebalance_agent.gateway.pushing_member import CallbackMaxima, PushingMember
+from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, REBALANCES
 from rebalance_agent.gateway.telemetry.labelled_metrics import LABELLED_BYTES_MAX
 from rebalance_agent.gateway.telemetry.push_error import PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import PUSH_BYTES_MAX
@@ -389,6 +389,9 @@ def test_a_push_of_a_member_has_its_longest_callbacks_in_seconds(static):
             names = {"group_id": "orders", "group_member_id": "m1"}
             assert await pushed(client, metrics_data(*longest, **names, **static)) == NO_ERROR
             member = PushingMember("orders", "m1", static.get("group_instance_id"), client.asked.client_instance_id)
-            assert groups.taken == [(member, {Callback.REVOKED: 1.5})]
+            assert groups.taken == [(member, CallbackMaxima({Callback.REVOKED: 1.5}))]
+            client.clock.advance(INTERVAL_S * 1000)
+            assert await pushed(client, metrics_data(*longest, gauge(REBALANCES, 1), **names, **static)) == NO_ERROR
+            assert groups.taken[1:] == [(member, CallbackMaxima({Callback.REVOKED: 1.5}, 1.0))]
 
     check()
