@@ -9,6 +9,7 @@
 - ``last_reads``: queries when the last records that departed members read were appended.
 - ``record_size_limit``: reads ``max.message.bytes`` of the offsets topic.
 - ``member_events``, ``baseline_reader``: read the topics ``rebalance-events`` and ``rebalance-baselines``.
+  ``led_share``: limits the work that reported generations may cause.
 
 The modules put observations into the inbox and draw no conclusions. ``offsets_topic`` reads the records of groups.
 """

@@ -144,7 +144,7 @@ class FairShare:
     def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
         size, record = len(waiting.message), self._decode(waiting)
         if record_kind(waiting.key) == GROUP_METADATA.kind:
-            seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None)
+            seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None, size)
         else:
             seconds = part_seconds(size)
         self._budget.spend(group, size, seconds, now)

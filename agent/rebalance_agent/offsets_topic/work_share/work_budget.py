@@ -58,12 +58,15 @@ GROUPS_MAX = 10_000
 """Maximum groups whose work is remembered, and maximum new groups; a forgotten group is new at its next record."""
 
 
-def work_seconds(value: GroupSnapshot | None) -> float:
-    """Return the estimated seconds of work for a classic group's record; ``value`` None: a tombstone."""
+def work_seconds(value: GroupSnapshot | None, size_bytes: int = 0) -> float:
+    """Return the estimated seconds of work for a classic group's record; ``value`` None: a tombstone.
+
+    ``size_bytes``: of what was decoded, if ``value`` does not have it.
+    """
     if value is None:
         return RECORD_S
     assigned = sum(count_partitions(member.assigned) for member in value.members)
-    return RECORD_S + BYTE_S * value.size_bytes + MEMBER_S * len(value.members) + ASSIGNED_S * assigned
+    return RECORD_S + BYTE_S * (value.size_bytes or size_bytes) + MEMBER_S * len(value.members) + ASSIGNED_S * assigned
 
 
 def part_seconds(size_bytes: int) -> float:
