@@ -53,6 +53,9 @@ class _Led:
     def timestamp(self) -> tuple[int, int]:
         return 0, self.event.timestamp_ms
 
+    def leader_epoch(self) -> int | None:
+        return None
+
 
 class LedShare:
     """Puts `GroupRecord` observations of reported generations, each group's in order. Any thread may call it."""
