@@ -19,6 +19,7 @@ from bench.synthetic import (
     OFFSETS_PARTITIONS,
     PARTITIONS,
     TOPIC,
+    commit,
     enqueue,
     generation,
     group_key,
@@ -42,13 +43,15 @@ HOSTILE = "hostile"
 
 EVENTS = "rebalance-events"
 
-Record = tuple[str, bytes, bytes]
-"""A record: topic, key, value."""
+Record = tuple[str, bytes, bytes | None]
+"""A record: topic, key, value (None: a tombstone)."""
 
 ABSURD_PARTITIONS = 220_000
 OWNERS = 1_000
 LONG = 30_000
 NAMES = 10_000
+GONE_PARTITIONS = 4_000
+"""As many as a record has that is not large (`work_budget.LARGE_BYTES`)."""
 PARTS_MEMBERS, EPOCH_RECORDS = 5_000, 1_000
 JOINING = 0.2
 """Share of the records that are new members, in a group whose coordinator assigns."""
@@ -114,6 +117,16 @@ def _names(rng: random.Random) -> Iterator[Record]:
         yield TOPIC, *generation(name, number, time_ns() // 1_000_000, 1)
 
 
+def _gone(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        name, now_ms = f"{HOSTILE}-{rng.randrange(2**32):08x}", time_ns() // 1_000_000
+        committed = commit(name, "orders", 0, number, now_ms)
+        yield TOPIC, *committed
+        yield _group(name, 1, 1, {"absurd": tuple(range(GONE_PARTITIONS))})
+        yield TOPIC, committed[0], None
+        yield TOPIC, group_key(name), None
+
+
 def _parts(rng: random.Random) -> Iterator[Record]:
     for number in count(1):
         epoch, rest = divmod(number, EPOCH_RECORDS)
@@ -161,6 +174,7 @@ ATTACKS = {
     "generations": Attack("one group rebalances 500 times a second", 500, _generations),
     "parts": Attack("5,000 members of a group whose coordinator assigns write 3,000 records a second", 3_000, _parts),
     "names": Attack("10,000 groups", 200, _names),
+    "gone": Attack("60 new groups a second claim 4,000 partitions, commit once and are deleted", 240, _gone),
     "long-names": Attack("200 groups with names of 30,000 characters", 20, _long_names),
     "events": Attack("member events that claim 100,000 partitions each", 200, _events),
 }

@@ -1,7 +1,8 @@
 """Measures the effect of a hostile tenant on other groups: delays, memory, and rebalances that are not counted.
 
 Each attack runs alone, and then all attacks run together. Beside them there are `GROUPS` ordinary groups, a group whose
-records are timed, and a group of 2,000 members and 10,000 partitions that rebalances every 30 seconds. The delay is the
+records are timed, and a group of 2,000 members and 10,000 partitions that rebalances every 30 seconds. All of these
+exist before the observer starts, and commit. The delay is the
 time until the API, requested every 0.1 s, shows the record's generation. A process that only reads the topic is
 measured in the same run.
 """
@@ -23,9 +24,21 @@ from bench.observer.attack import ATTACKS, attacked
 from bench.observer.observing import PATIENCE_S, Observer, observer
 from bench.observer.start import compacted
 from bench.observer.starved import GROUP, timed
-from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, group_key, group_value, partition_of, writer
+from bench.synthetic import (
+    OFFSETS_PARTITIONS,
+    TOPIC,
+    commit,
+    enqueue,
+    generation,
+    group_key,
+    group_value,
+    partition_of,
+    writer,
+)
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.offsets_topic.emit import COMMITS_EVERY_S
+from rebalance_agent.tracking.memory.state_budget import COMMITTING_MS
 
 __all__ = ["Beside", "beside"]
 
@@ -75,8 +88,11 @@ def main(scale: float = 1.0) -> None:
 
 def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
     """Run attacks of ``kinds`` until ``samples`` records of the timed group are shown."""
-    with compacted(GROUPS) as kafka, observer(kafka.bootstrap_servers) as watching:
+    now_ms = time_ns() // 1_000_000
+    known = [generation(GROUP, 0, now_ms), (group_key(LARGE), group_value(0, _members(), now_ms))]
+    with compacted(GROUPS, known) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(watching.ready, PATIENCE_S)
+        _commit(kafka.bootstrap_servers, GROUP, LARGE)
         with _large(kafka.bootstrap_servers) as written, attacked(kafka.bootstrap_servers, kinds, seed):
             sleep(SETTLING_S)
             bare, shown = timed(kafka.bootstrap_servers, watching, 0, samples, _generation)
@@ -86,6 +102,18 @@ def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
         while (counted := _completed(watching, GROUP) + _completed(watching, LARGE)) < expected and monotonic() < end:
             sleep(1)
         return Beside(bare, shown, watching.peak_mib(), expected - counted, named)
+
+
+def _commit(bootstrap: str, *groups: str) -> None:
+    """Write commits of the groups that are `COMMITTING_MS` apart, as ordinary groups write them."""
+    producer, now_ms = writer(bootstrap), time_ns() // 1_000_000
+    for at_ms in (now_ms - COMMITTING_MS, now_ms):
+        for group in groups:
+            key, value = commit(group, "orders", 0, at_ms, at_ms)
+            place = partition_of(group_key(group), OFFSETS_PARTITIONS)
+            enqueue(producer, TOPIC, key=key, value=value, partition=place, timestamp=at_ms)
+        producer.flush()
+        sleep(5 * COMMITS_EVERY_S)  # the observer takes only the last of several commits
 
 
 def _generation(connection: http.client.HTTPConnection) -> int | None:

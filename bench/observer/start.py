@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from time import time_ns
 from typing import NamedTuple
 
@@ -56,13 +56,13 @@ def figures(scale: float) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def compacted(groups: int) -> Iterator[EmbeddedKafka]:
-    """Run a broker whose offsets topic has one record per key."""
+def compacted(groups: int, more: Iterable[tuple[bytes, bytes]] = ()) -> Iterator[EmbeddedKafka]:
+    """Run a broker whose offsets topic has one record per key, among them ``more`` (key and value)."""
     now_ms = time_ns() // 1_000_000
     names = [name_of(number) for number in range(groups)]
     commits = (commit(name, "orders", partition, 7, now_ms) for name in names for partition in range(PARTITIONS))
     with offsets_broker() as (kafka, partitions):
-        made = itertools.chain(commits, (generation(name, 1, now_ms) for name in names))
+        made = itertools.chain(commits, (generation(name, 1, now_ms) for name in names), more)
         fill(kafka.bootstrap_servers, made, partitions)
         yield kafka
 

@@ -64,6 +64,8 @@ class ObservationEmitter:
     def emit_past(self, messages: Iterable[TopicRecord], *, replayed: bool = False) -> None:
         """Emit the earlier state of groups, from a backfill or (``replayed``) from a snapshot."""
         for message in messages:
+            if message.value() is not None:
+                self.share.know(message.key() or b"")
             if (record := self._records.decode(message, live=False, replayed=replayed)) is not None:
                 self._context.inbox.put(record, record_bytes(message))
 

@@ -242,7 +242,7 @@ class OffsetsTail:
 
     def _read(self, tail: TopicReader) -> None:
         backfilling = bool(self._backfill.pending)
-        records = tail.read(BATCH_MAX, 0 if backfilling else TAIL_WAIT_S)
+        records = tail.read(BATCH_MAX, 0 if backfilling else self._emitter.share.release_s or TAIL_WAIT_S)
         of_groups = self._records.of_groups(records)
         for message, key in of_groups:
             if backfilling:

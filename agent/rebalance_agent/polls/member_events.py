@@ -15,7 +15,8 @@ from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, Reported
-from rebalance_agent.tracking.observed_record import observed_report
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
+from rebalance_agent.tracking.observations import MemberReported
 
 __all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
 
@@ -55,20 +56,20 @@ _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 
 
 class MemberEvents:
-    """Puts `MemberReported` for shown groups, and `GroupRecord` for generations that leaders or gateways reported.
-
-    Events of other clusters are skipped.
-    """
+    """Puts `MemberReported` for shown groups. Events of other clusters are skipped."""
 
     def __init__(
-        self, context: CollectorContext, topic: str, cluster_id: str, hidden: Callable[[], bool] = lambda: False
+        self,
+        context: CollectorContext,
+        topic: str,
+        cluster_id: str,
+        on_led: Callable[[LedGenerationEvent], None] = lambda _event: None,
     ) -> None:
         """Read ``topic``; events without a cluster id count as events of the cluster ``cluster_id``.
 
-        ``hidden``: whether the offsets topic cannot be read. Otherwise, that topic's records show everything that
-        frames show.
+        ``on_led`` is called with the generations that leaders or gateways reported.
         """
-        self._hidden = hidden
+        self._on_led = on_led
         self._context = context
         self._topic = topic
         self._cluster_id = cluster_id
@@ -146,9 +147,11 @@ class MemberEvents:
             self._context.meters.events_received(event.KIND)
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
-        now_ms = self._context.clock.now_ms()
-        if (observed := observed_report(event, now_ms, hidden=self._hidden(), past=past)) is not None:
+        if not isinstance(event, LedGenerationEvent):
+            observed = MemberReported(self._context.clock.now_ms(), event, past)
             self._context.inbox.put(observed, record_bytes(message))
+        elif not past:  # a past generation may not be the current one
+            self._on_led(event)
 
 
 def parse_report(value: bytes | None) -> Reported | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE, member_assignment, member_subscription
 from rebalance_agent.groupprotocol.group_fact import ClassicGroupFact, GroupFact
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Reported
 from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
-from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, MemberReported
+from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["observed_generation", "observed_record", "observed_report"]
+__all__ = ["observed_generation", "observed_record"]
 
 _UUID_CHARACTERS = 37
 """Length of a hyphen and a UUID, with which a member id ends."""
@@ -90,18 +89,3 @@ def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
         members,
     )
     return GroupRecord(event.group, event.timestamp_ms, seen_ms, value, source=Source.FRAMES)
-
-
-def observed_report(
-    event: Reported, seen_ms: int, *, hidden: bool, past: bool = False
-) -> MemberReported | GroupRecord | None:
-    """Return the observation of a reported event; None if the tracker does not use it.
-
-    ``past``: as in `MemberReported`.
-
-    ``hidden``: whether the offsets topic cannot be read; otherwise its records show everything that a leader sees. A
-    ``past`` generation may not be the current generation.
-    """
-    if not isinstance(event, LedGenerationEvent):
-        return MemberReported(seen_ms, event, past)
-    return observed_generation(event, seen_ms) if hidden and not past else None

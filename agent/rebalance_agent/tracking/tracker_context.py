@@ -60,7 +60,7 @@ class TrackerContext:
 
     def __post_init__(self) -> None:
         """Create the budget of ``state_bytes_max`` for the groups' states."""
-        object.__setattr__(self, "state_budget", StateBudget(self.commits.has, self.state_bytes_max))
+        object.__setattr__(self, "state_budget", StateBudget(self.commits.span_ms, self.state_bytes_max))
 
     def unanswered_since(self, partition: int, at_ms: int) -> bool:
         """Return whether the coordinator of this offsets topic partition may have failed to answer after ``at_ms``.

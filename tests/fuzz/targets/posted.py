@@ -15,12 +15,12 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
-from rebalance_agent.model.reported.led_generation import LedMember
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.polls.member_events import parse_report
-from rebalance_agent.tracking.observations import Tick
-from rebalance_agent.tracking.observed_record import observed_report
+from rebalance_agent.tracking.observations import MemberReported, Tick
+from rebalance_agent.tracking.observed_record import observed_generation
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import Site
 from support.browsers.webpages import well_formed
@@ -70,8 +70,9 @@ def take_report(data):
     event = read_or_refused(parse_report, data, InvalidInputError)
     if event is not None:
         tracker = Tracker("cluster")
-        observed = observed_report(event, NOW, hidden=True)
-        for each in feed(tracker, *([observed] if observed else []), Tick(NOW + 60_000)):
+        led = isinstance(event, LedGenerationEvent)
+        observed = observed_generation(event, NOW) if led else MemberReported(NOW, event)
+        for each in feed(tracker, observed, Tick(NOW + 60_000)):
             json_line(each)
         for group in tracker.changed():
             tracker.view(group)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import socket
 import threading
 from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from kafka.protocol.consumer.group import LeaveGroupRequest
 
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.model.events import AssignEvent, Callback
 from support.gateway.agreed import held
 from support.gateway.running import Aiokafka, KafkaPython, Owners, Plain, gateway
+from support.gateway.transport import frame_of
 from support.members.foreign_members import JavaMember
 from support.members.threads import Crew, Ledger
 from support.observer.observing import create_topic, eventually
@@ -154,6 +157,21 @@ def test_a_gateway_reports_a_rebalance(kafka, topic, started):
     assert joined.join_seconds > PROCESSING_S / 2
     assert joined.timestamp_ms >= joined.started_ms >= revoked.timestamp_ms
     assert seen.outcomes == []
+
+
+def test_a_leave_counts_if_its_sender_does_not_wait_for_the_response(kafka, topic, started):
+    """Java's consumers close their connections at once."""
+    group = f"group-of-{topic}"
+    with gateway(kafka.bootstrap_servers) as seen:
+        started(seen.bootstrap, group, topic, **{"client.id": "one"})
+        eventually(lambda: seen.reported(Callback.ASSIGNED, client_id="one"))
+        member_id = next(iter(seen.groups.entries)).membership.member_id
+        who = LeaveGroupRequest.MemberIdentity(version=4, member_id=member_id)
+        leave = LeaveGroupRequest(version=4, group_id=group, members=[who])
+        leave.with_header(correlation_id=1, client_id="stranger")
+        with socket.create_connection(seen.bootstrap.split(":")) as stranger:
+            stranger.sendall(frame_of(bytes(leave.encode(header=True))))
+        eventually(lambda: seen.reported(Callback.LEFT, client_id="one", member_id=member_id))
 
 
 def test_members_of_groups_whose_coordinator_assigns_are_reported(kafka, topic, started):

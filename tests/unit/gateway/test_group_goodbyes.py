@@ -16,6 +16,7 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
+from rebalance_agent.gateway.groups import group_interceptor
 from rebalance_agent.gateway.groups.client_events import REASON_MAX
 from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MIN
 from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
@@ -178,17 +179,81 @@ def test_several_leaving_members_have_separate_results():
     ]
 
 
-def test_a_leave_whose_connection_ends_before_the_response_is_reported_once():
+def test_a_leave_without_a_response_changes_nothing():
+    """Any client can send it with the member's id, and close its connection."""
     one = member()
 
     async def go():
         await assigned(one, {"t": (0,)})
+        stranger = Line(one.gateway, None, "stranger")
+        await Flying.send(stranger, leave(one))
+        stranger.talk.closed()
+        stranger.talk.closed()
+        await one.heartbeat()
+        return list(one.gateway.groups.entries)
+
+    (entry,) = asyncio.run(go())
+    assert (entry.membership.member_id, dict(entry.membership.owned)) == (one.member_id, {"t": (0,)})
+    assert reported(one) == [ASSIGNED]
+
+
+class Answering:
+    """The connection of a client that is gone; ``answered`` returns once ``answer`` is set."""
+
+    def __init__(self):
+        self.asked, self.answer = asyncio.Event(), asyncio.Event()
+
+    async def answered(self):
+        self.asked.set()
+        await self.answer.wait()
+
+
+def test_the_response_to_a_leave_is_awaited_after_the_client_is_gone():
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        connection = Answering()
+        one.line.talk.connected(connection)
+        flying = await Flying.send(one.line, leave(one))
+        ending = asyncio.create_task(one.line.talk.client_ended())
+        await connection.asked.wait()
+        before = reported(one)
+        await flying.land()
+        connection.answer.set()
+        await ending
+        one.line.talk.closed()
+        return before
+
+    assert asyncio.run(go()) == [ASSIGNED]
+    assert reported(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
+    assert len(one.gateway.groups.entries) == 0
+
+
+def test_a_response_that_never_comes_is_not_awaited_forever(monkeypatch):
+    monkeypatch.setattr(group_interceptor, "AWAITED_SECONDS_MAX", 0)
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        one.line.talk.connected(Answering())
         await Flying.send(one.line, leave(one))
-        one.line.talk.closed()
-        one.line.talk.closed()
+        await one.line.talk.client_ended()
 
     asyncio.run(go())
-    assert reported(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
+    assert len(one.gateway.groups.entries) == 1
+
+
+def test_no_other_response_is_awaited():
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        one.line.talk.connected(Answering())
+        await Flying.send(one.line, heartbeat(one))
+        await one.line.talk.client_ended()
+
+    asyncio.run(go())
 
 
 def test_a_leave_is_reported_once_if_the_member_rejoins_before_the_response():

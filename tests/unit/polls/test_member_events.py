@@ -32,9 +32,9 @@ LED = LedGenerationEvent("id", "g", 2, 3, "range", "m", 1, (LedMember("m", b"", 
 GONE = GroupGoneEvent("id", "here", "g", 1, Source.RECORDS, GroupType.CLASSIC)
 
 
-def _taken(value, *, headers=None, shows=None, hidden=False, past=False):
+def _taken(value, *, headers=None, shows=None, past=False, on_led=lambda _event: None):
     context = fake_context(shows=shows)
-    members = MemberEvents(context, "rebalance-events", "here", lambda: hidden)
+    members = MemberEvents(context, "rebalance-events", "here", on_led)
     members.take(FakeRecord(b"", value, headers), past=past)
     return context.inbox.take(9, 0), len(context.meters.of("event_malformed"))
 
@@ -55,12 +55,12 @@ def test_what_a_gateway_did_about_a_seat_becomes_an_observation():
     assert (observation.event, malformed) == (SEAT, 0)
 
 
-def test_a_led_generation_is_observed_only_where_the_offsets_topic_is_hidden():
-    (observation,), malformed = _taken(json_line(LED), headers=[(KIND_HEADER, b"led_generation")], hidden=True)
-    assert (observation.group, observation.value.generation, observation.source) == ("g", 3, Source.FRAMES)
-    assert malformed == 0
-    assert _taken(json_line(LED)) == ([], 0)
-    assert _taken(json_line(LED), hidden=True, past=True) == ([], 0)
+def test_a_led_generation_is_passed_on_unless_it_is_past():
+    led = []
+    assert _taken(json_line(LED), headers=[(KIND_HEADER, b"led_generation")], on_led=led.append) == ([], 0)
+    assert _taken(json_line(LED), past=True, on_led=led.append) == ([], 0)
+    assert _taken(json_line(LED), shows=NameFilter(".*", "g"), on_led=led.append) == ([], 0)
+    assert led == [LED]
 
 
 def test_without_the_header_the_kind_is_read_from_the_event():

@@ -104,7 +104,8 @@ class ConsumerHeartbeatHandler(FrameHandler):
             membership.record_leave_refusal()
             return False
         if memory.epoch < JOIN_EPOCH:
-            self.unanswered(memory)
+            membership.record_leave()
+            self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
             return False
         membership.member_id = message["member_id"] or membership.member_id
         names = memory.group, membership.member_id, memory.instance_id
@@ -122,10 +123,13 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: _Sent) -> None:
-        """Count a member that asked to leave as left: clients close the connection without a long wait."""
+        """Keep a member that asked to leave: any client can send a request with its id."""
         if memory.epoch < JOIN_EPOCH:
-            memory.entry.membership.record_leave()
-            self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
+            memory.entry.membership.record_leave_refusal()
+
+    def awaited(self, memory: _Sent) -> bool:
+        """Whether the member asks to leave: clients close the connection without a long wait for the response."""
+        return memory.epoch < JOIN_EPOCH
 
     async def _learn(self, ask: Ask, names: Iterable[str], entry: MemberEntry) -> None:
         """Request the ids of newly subscribed topics, and the names of assigned topic ids."""

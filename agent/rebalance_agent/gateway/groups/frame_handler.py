@@ -88,6 +88,10 @@ class FrameHandler:
         """Handle the response to the request that left ``memory``; return whether the message was changed."""
         return False
 
+    def awaited(self, memory: Any) -> bool:  # noqa: ANN401, ARG002
+        """Whether the response to the request that left ``memory`` is awaited although the client is gone."""
+        return False
+
     def unanswered(self, memory: Any) -> None:  # noqa: ANN401
         """Handle the end of a connection on which the request that left ``memory`` has no response yet."""
 

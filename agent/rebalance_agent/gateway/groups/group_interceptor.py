@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections import deque
 from typing import Any
@@ -28,6 +30,10 @@ from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
+
+AWAITED_SECONDS_MAX = 5.0
+"""Longest time (seconds) for which the broker's side stays open for the response to a client that is gone. A broker
+answers a LeaveGroup in milliseconds, but not on a connection that the gateway has ended."""
 
 WAITING_MAX = 1_000
 """Maximum number of requests in flight on one connection whose responses are to be read; further responses pass
@@ -67,6 +73,7 @@ class GroupInterceptor:
         self._shared = shared
         self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
+        self._connection: ClientConnection | None = None
         self._seats: SeatFrames | None = None
         self._readiness = ConnectionReadiness(shared.readiness)
         self.member: tuple[str, str, float] | None = None
@@ -75,6 +82,7 @@ class GroupInterceptor:
 
     def connected(self, connection: ClientConnection) -> None:
         """Store the ``connection``."""
+        self._connection = connection
         if self._shared.seats is not None:
             self._seats = self._shared.seats.connection(connection, self._readiness.held)
 
@@ -90,6 +98,9 @@ class GroupInterceptor:
 
     async def client_ended(self) -> None:
         """Record that the client closed its connection; return when the broker's side is no longer needed."""
+        if self._connection and any(memory and handler.awaited(memory) for _, handler, memory, _ in self._waiting):
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                await asyncio.wait_for(self._connection.answered(), AWAITED_SECONDS_MAX)
         if self._seats is not None:
             await self._seats.client_ended()
 

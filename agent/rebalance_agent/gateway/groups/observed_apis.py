@@ -150,9 +150,13 @@ class LeaveGroupHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: tuple[_Leaving, ...]) -> None:
-        """Report the members as left: clients close the connection without a long wait for the response."""
+        """Keep the members: the coordinator may have refused the request, which any client can send with their ids."""
         for leaving in memory:
-            self._left(leaving)
+            leaving.membership.record_leave_refusal()
+
+    def awaited(self, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ARG002
+        """Return True: clients close the connection without a long wait for the response."""
+        return True
 
     def _left(self, leaving: _Leaving) -> None:
         leaving.membership.record_leave()

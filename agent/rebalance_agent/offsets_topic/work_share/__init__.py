@@ -3,4 +3,5 @@
 - ``record_claims``: limits what one record may claim. ``work_budget``: limits the work that the records of a group may
   cause.
 - ``set_aside``: keeps the records that wait. ``fair_share``: emits them when their group may cause work again.
+- ``led_share``: the same limits for generations that leaders report.
 """

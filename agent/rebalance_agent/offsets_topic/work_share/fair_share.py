@@ -3,6 +3,7 @@
 A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
 groups have small records, but thousands of them: each group has one share, for records of all kinds. The share is a
 share of processor time. If there is less time for all groups, the records of groups that cause little work come first.
+New groups together have one share of this kind: any number of groups can be created, and deleted at once.
 """
 
 from __future__ import annotations
@@ -58,6 +59,10 @@ class FairShare:
         self._names = RecentNames()
         self._named = float("-inf")
 
+    def know(self, key: bytes) -> None:
+        """Note that the group of a record with this key is not new."""
+        self._budget.know(_identity(key), self._context.clock.monotonic())
+
     def put(self, record: WaitingRecord) -> None:
         """Emit a record that was read now, or let it wait."""
         group, size, now = _identity(record.key), len(record.message), self._context.clock.monotonic()
@@ -99,6 +104,11 @@ class FairShare:
             self._set_due(group, self._waiting.next_bytes(group), now)
 
     @property
+    def release_s(self) -> float | None:
+        """Seconds until the next call of `release` while records wait, so that the inbox does not run empty."""
+        return AHEAD_S / 2 if self._waiting else None
+
+    @property
     def _has_time(self) -> bool:
         """Whether the tracker has time for more than light groups."""
         return self._context.inbox.work_s < AHEAD_S
@@ -134,7 +144,7 @@ class FairShare:
     def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
         size, record = len(waiting.message), self._decode(waiting)
         if record_kind(waiting.key) == GROUP_METADATA.kind:
-            seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None)
+            seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None, size)
         else:
             seconds = part_seconds(size)
         self._budget.spend(group, size, seconds, now)

@@ -2,6 +2,7 @@
 
 All groups are processed by one thread. The work that a record causes is estimated from what it contains; each group may
 cause a quarter of a processor's time. A group that has used its share has to wait, and the others do not wait for it.
+A client can create any number of groups, so all groups that are new share one budget besides their own.
 """
 
 from __future__ import annotations
@@ -43,19 +44,29 @@ BURST_S = 0.5
 LIGHT_S = 0.05
 """Seconds of recent work up to which a group is light: ten records of an ordinary group at once."""
 
+NEW_S = 60.0
+"""Seconds from a group's first record for which the group is new."""
+
+NEW_RATE = 0.25
+"""Seconds of work per second up to which new groups together are light; beyond it, groups that are known come first.
+Sixty ordinary groups per second may be created, even if each of them is deleted at once."""
+
 LARGE_BYTES = 16_384
 """A record with more bytes is large: `ALL_RATE` applies to it. Records of a hundred members are smaller."""
 
 GROUPS_MAX = 10_000
-"""Maximum number of groups whose work is remembered; a forgotten group may cause `BURST_S` again."""
+"""Maximum number of groups whose work is remembered, and of new groups; a forgotten group is new at its next record."""
 
 
-def work_seconds(value: GroupSnapshot | None) -> float:
-    """Return the estimated seconds of work for a classic group's record; ``value`` None: a tombstone."""
+def work_seconds(value: GroupSnapshot | None, size_bytes: int = 0) -> float:
+    """Return the estimated seconds of work for a classic group's record; ``value`` None: a tombstone.
+
+    ``size_bytes``: of what was decoded, if ``value`` does not have it.
+    """
     if value is None:
         return RECORD_S
     assigned = sum(count_partitions(member.assigned) for member in value.members)
-    return RECORD_S + BYTE_S * value.size_bytes + MEMBER_S * len(value.members) + ASSIGNED_S * assigned
+    return RECORD_S + BYTE_S * (value.size_bytes or size_bytes) + MEMBER_S * len(value.members) + ASSIGNED_S * assigned
 
 
 def part_seconds(size_bytes: int) -> float:
@@ -65,15 +76,26 @@ def part_seconds(size_bytes: int) -> float:
 
 @dataclass(slots=True)
 class _Bucket:
-    """Seconds of work that are ``left`` as of ``at`` (monotonic seconds); negative while they are owed."""
+    """Seconds of work that are ``left`` as of ``at``; negative while they are owed. ``since``: the first record.
+
+    Times are monotonic seconds.
+    """
 
     left: float
     at: float
+    since: float
 
     def refill(self, rate: float, now: float) -> float:
         self.left = min(BURST_S, self.left + (now - self.at) * rate)
         self.at = now
         return self.left
+
+    def spend(self, seconds: float, rate: float, now: float) -> None:
+        self.refill(rate, now)
+        self.left -= seconds
+
+    def new(self, now: float) -> bool:
+        return now - self.since < NEW_S
 
 
 class WorkBudget:
@@ -82,24 +104,33 @@ class WorkBudget:
     def __init__(self, now: float) -> None:
         """Start with the whole budget."""
         self._groups: dict[bytes, _Bucket] = {}
-        self._all = _Bucket(BURST_S, now)
+        self._new: dict[bytes, _Bucket] = {}  # apart, so that created groups do not push out the others
+        self._all, self._all_new = (_Bucket(BURST_S, now, now) for _ in range(2))
+
+    def know(self, group: bytes, now: float) -> None:
+        """Note that the group is not new: it had a record before the observer started."""
+        bucket = self._groups.get(group) or self._new.pop(group, None) or _Bucket(BURST_S, now, now)
+        bucket.since = now - NEW_S
+        _keep(self._groups, group, bucket)
 
     def allows(self, group: bytes, size_bytes: int, now: float) -> bool:
         """Whether the group's next record, of ``size_bytes``, may be processed now."""
-        bucket = self._groups.get(group)
+        bucket = self._bucket(group)
         if bucket is not None and bucket.refill(GROUP_RATE, now) <= 0:
             return False
         return size_bytes <= LARGE_BYTES or self._all.refill(ALL_RATE, now) > 0
 
     def light(self, group: bytes, now: float) -> bool:
-        """Whether the group has recently caused little work, or none."""
-        bucket = self._groups.get(group)
+        """Whether the group has recently caused little work, or none; if it is new, also all new groups together."""
+        bucket = self._bucket(group)
+        if (bucket is None or bucket.new(now)) and self._all_new.refill(NEW_RATE, now) <= 0:
+            return False
         return bucket is None or bucket.refill(GROUP_RATE, now) >= BURST_S - LIGHT_S
 
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
         """Return when the group's next record, of ``size_bytes``, may be processed if other groups cause no work."""
         at = now
-        if (bucket := self._groups.get(group)) is not None:
+        if (bucket := self._bucket(group)) is not None:
             at = max(at, now - bucket.refill(GROUP_RATE, now) / GROUP_RATE)
         if size_bytes > LARGE_BYTES:
             at = max(at, now - self._all.refill(ALL_RATE, now) / ALL_RATE)
@@ -107,12 +138,19 @@ class WorkBudget:
 
     def spend(self, group: bytes, size_bytes: int, seconds: float, now: float) -> None:
         """Subtract the work of a record that is processed now; the budget may become negative."""
-        bucket = self._groups.pop(group, None) or _Bucket(BURST_S, now)
-        bucket.refill(GROUP_RATE, now)
-        bucket.left -= seconds
+        bucket = self._groups.pop(group, None) or self._new.pop(group, None) or _Bucket(BURST_S, now, now)
+        bucket.spend(seconds, GROUP_RATE, now)
         if size_bytes > LARGE_BYTES:
-            self._all.refill(ALL_RATE, now)
-            self._all.left -= seconds
-        self._groups[group] = bucket
-        if len(self._groups) > GROUPS_MAX:
-            del self._groups[next(iter(self._groups))]
+            self._all.spend(seconds, ALL_RATE, now)
+        if bucket.new(now):
+            self._all_new.spend(seconds, NEW_RATE, now)
+        _keep(self._new if bucket.new(now) else self._groups, group, bucket)
+
+    def _bucket(self, group: bytes) -> _Bucket | None:
+        return self._groups.get(group) or self._new.get(group)
+
+
+def _keep(buckets: dict[bytes, _Bucket], group: bytes, bucket: _Bucket) -> None:
+    buckets[group] = bucket
+    if len(buckets) > GROUPS_MAX:
+        del buckets[next(iter(buckets))]

@@ -19,8 +19,10 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
 from rebalance_agent.model.events import Event, Reported
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
+from rebalance_agent.offsets_topic.work_share.led_share import LedShare
 from rebalance_agent.polls.describe_epochs import EpochPoll
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.group_lags import GroupLags
@@ -41,13 +43,16 @@ from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_pa
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
 from rebalance_agent.runtime.watch.state_meter import StateMeter
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
-from rebalance_agent.tracking.observed_record import observed_report
+from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
+
+LED_EVERY_S = 0.5
+"""Seconds between two times at which waiting generations that leaders reported are processed."""
 
 TAIL_CHECK_S = 2.0
 """Seconds between comparisons of the tail's position with the topic's end; a tail that stopped is noticed this soon."""
@@ -107,9 +112,10 @@ class ClusterWatch:
         # Two threads: one reads records of the offsets topic into the inbox, the other members' events.
         self._lags = lags = GroupLags.of(context, settings.lag_groups, self.views, self._tailing)
         loads = lags.loads if lags else None
+        self._led = LedShare(context, self._by_frames)
         members = None
         if settings.events_topic:
-            members = MemberEvents(context, settings.events_topic, cluster_id, hidden=self._by_frames)
+            members = MemberEvents(context, settings.events_topic, cluster_id, on_led=self._led.put)
         self._tail = OffsetsTail(
             share.tail_context,
             self._offsets_denied,
@@ -124,7 +130,7 @@ class ClusterWatch:
 
         # Polls put their answers into the inbox, too; the parts in ``counted`` get the partition counts.
         self._vanished = VanishedGroups(context, self.views, lambda: self._tail.reached)
-        counted = [*readers, self._vanished, *((loads,) if loads else ()), *((share.store,) if share.store else ())]
+        counted = [part for part in (*readers, self._led, self._vanished, loads, share.store) if part]
         topics = TopicsPoll(context, [part.on_topics for part in counted])
         self._epochs = EpochPoll(context, lambda: EpochDescriber(context.cluster.broker_client()), self._hidden)
         self._describe = DescribePoll(context, needed=lambda: self._tail.late, elsewhere=self._epochs.handles)
@@ -173,6 +179,7 @@ class ClusterWatch:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
         every(READS_EVERY_S, reads, "read_times")
+        every(LED_EVERY_S, self._led.release, "led_generations")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
         if settings.reads_log:
@@ -197,9 +204,12 @@ class ClusterWatch:
         if not isinstance(event, Reported) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)
-        now_ms, hidden = self._context.clock.now_ms(), self._by_frames()
-        reported = observed_report(event, now_ms, hidden=hidden) if self._context.shows(event.group) else None
-        return reported is None or self._context.inbox.offer(reported)
+        if not self._context.shows(event.group):
+            return True
+        if isinstance(event, LedGenerationEvent):
+            self._led.put(event)
+            return True
+        return self._context.inbox.offer(MemberReported(self._context.clock.now_ms(), event))
 
     def start(self, stack: ExitStack) -> None:
         """Start; ``stack`` stops first the collectors that fill the inbox, then the core that empties the inbox."""

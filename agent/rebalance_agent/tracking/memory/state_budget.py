@@ -2,6 +2,7 @@
 
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
+A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
 Above 125 % of the budget, only groups that commit are tracked as usual: new groups are not shown at all, and
 generations of other groups are refused if they grow. This refusal also applies to groups that are known only from
 descriptions.
@@ -18,6 +19,7 @@ from rebalance_agent.tracking.observations import DescribedGroup
 
 __all__ = [
     "AWAITED_BYTES",
+    "COMMITTING_MS",
     "GROUP_BYTES",
     "NEW_GROUPS_UP_TO",
     "UNBOUNDED",
@@ -28,6 +30,9 @@ __all__ = [
 
 UNBOUNDED = 1 << 62
 """No limit, for replays; the observer's budget is its setting ``max_state_bytes``."""
+
+COMMITTING_MS = 60_000
+"""Shortest time (ms) between two commits of a group that counts as one that commits."""
 
 NEW_GROUPS_UP_TO = 1.25
 """The multiple of the budget above which only groups that commit are tracked as usual."""
@@ -81,11 +86,14 @@ class StateBudget:
     ``unreported``, ``refused``: counts of records that were not processed as usual.
     """
 
-    def __init__(self, commits: Callable[[str], bool], bytes_max: int = UNBOUNDED) -> None:
-        """``commits``: returns whether the group with a name has committed recently. ``bytes_max``: the budget."""
+    def __init__(self, committed_ms: Callable[[str], int], bytes_max: int = UNBOUNDED) -> None:
+        """``committed_ms``: returns the milliseconds between the first and the last commit of the group with a name.
+
+        ``bytes_max``: the budget.
+        """
         self.size_bytes = 0
         self.unreported = self.refused = 0
-        self._commits = commits
+        self._committed_ms = committed_ms
         self._bytes_max = bytes_max
         self._sizes: dict[str, int] = {}
         self._unknown: set[str] = set()
@@ -143,6 +151,9 @@ class StateBudget:
     def named(self, now_ms: int) -> list[str]:
         """Return the groups with records that were not processed as usual, as `RecentNames.names` does."""
         return self._names.names(now_ms)
+
+    def _commits(self, name: str) -> bool:
+        return self._committed_ms(name) >= COMMITTING_MS
 
     @property
     def _full(self) -> bool:

@@ -308,7 +308,7 @@ def test_long_names_take_no_memory_once_their_records_are_processed():
     names = ["x" * 30_000 + end for end in "ab"]
     found = observer.run(2, *[(name, _value(1, {"t": (0,)})) for name in names])
     assert [sum(record.group == name for record in found) for name in names] == [20, 20]
-    remembered = observer.emitter.share._budget._groups
+    remembered = observer.emitter.share._budget._new
     assert len(remembered) == 2
     assert max(map(len, remembered)) <= NAME_BYTES_MAX
 

@@ -8,7 +8,13 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.memory.recent_names import NAMED_MAX, NAMED_MS
-from rebalance_agent.tracking.memory.state_budget import AWAITED_BYTES, GROUP_BYTES, StateBudget, state_bytes
+from rebalance_agent.tracking.memory.state_budget import (
+    AWAITED_BYTES,
+    COMMITTING_MS,
+    GROUP_BYTES,
+    StateBudget,
+    state_bytes,
+)
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import T0, WHOLE, committed, feed, member, record, tick, tombstone, topics
@@ -58,9 +64,14 @@ def test_a_group_that_was_known_before_stays_reported():
     assert tracker.state_budget.unreported == 0
 
 
+def _committing(group, until):
+    """Commits of one partition, the last one at ``until``."""
+    return committed(until - COMMITTING_MS, 0, group=group), committed(until, 0, group=group)
+
+
 def test_a_group_that_commits_is_reported():
     tracker = _full()
-    feed(tracker, committed(50, 0, group="new"))
+    feed(tracker, *_committing("new", 50))
     events = feed(tracker, *_records("new", [1, 2]), tick(60_000))
     assert _reported(events, "new") == [1, 2]
 
@@ -68,10 +79,20 @@ def test_a_group_that_commits_is_reported():
 def test_a_group_that_begins_to_commit_is_reported_from_then_on():
     tracker = _full()
     feed(tracker, *_records("new", [1, 2]), commits=False)
-    feed(tracker, committed(500, 0, group="new"))
+    feed(tracker, *_committing("new", 500))
     events = feed(tracker, *_records("new", [3, 4], since=1_000), tick(60_000), commits=False)
     assert _reported(events, "new") == [3, 4]
     assert tracker.view("new").counters.aborted == 0
+
+
+def test_new_groups_that_commit_once_and_are_deleted_take_no_more_than_others():
+    tracker = _full()
+    for number in range(20):
+        name, at = f"new-{number}", 100 * number
+        feed(tracker, committed(at, *range(200), group=name), record(at, 1, KNOWN, group=name), tombstone(at + 1, name))
+    assert tracker.state_budget.size_bytes <= 2 * SIZE + len("new-00")
+    assert tracker.state_budget.unreported == 1
+    assert tracker.state_budget.refused == 19
 
 
 def test_beyond_a_quarter_more_than_the_budget_new_groups_are_refused():
@@ -88,7 +109,7 @@ def test_beyond_that_a_group_that_grows_is_not_shown_unless_it_commits():
         feed(tracker, topics(0, t=200), *_records("small", [1]), commits=False)
         feed(tracker, *[record(0, 1, KNOWN, group=name) for name in ("known", "other")], commits=False)
         if commits:
-            feed(tracker, committed(50, 0, group="small"))
+            feed(tracker, *_committing("small", 50))
         feed(tracker, *_records("small", [2], since=1_000), commits=False)
         assert tracker.view("small").generation == 2
         feed(tracker, record(2_000, 3, KNOWN, group="small"), commits=False)
@@ -132,7 +153,7 @@ def test_a_group_with_several_generations_takes_more_bytes():
 
 
 def test_the_first_groups_stay_named_as_long_as_they_go_on():
-    budget = StateBudget(lambda _: False, 0)
+    budget = StateBudget(lambda _: 0, 0)
     for at_ms in range(0, NAMED_MS, NAMED_MS // 10):
         for number in range(2 * NAMED_MAX):
             budget.reports(f"g{number:02}", at_ms)

@@ -213,9 +213,9 @@ class CommitTimes:
         """Return the number of the group's partitions whose first commit is awaited."""
         return len(self._keys.get(name.encode(), ()))
 
-    def has(self, name: str) -> bool:
-        """Whether the group has committed."""
-        return self._last.has(name.encode())
+    def span_ms(self, name: str) -> int:
+        """Return the milliseconds from the group's first commit that was seen to its last; 0 without commits."""
+        return self._last.span_ms(name.encode())
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
         """Return until when the owner of all these partitions certainly worked (epoch ms); None if no commit shows it.

@@ -51,6 +51,7 @@ class LastCommits:
         """Start without commits."""
         self._blocks: dict[bytes, bytearray] = {}
         self._of_group: dict[bytes, list[bytes]] = {}
+        self._since: dict[bytes, int] = {}
         self._rows = 0
 
     def get(self, key: bytes) -> LastCommit | None:
@@ -65,9 +66,11 @@ class LastCommits:
         """Yield the last commit for each of the group's ``keys`` that has a commit."""
         return filter(None, map(self.get, keys)) if group in self._of_group else iter(())
 
-    def has(self, group: bytes) -> bool:
-        """Whether any commit of the group is kept."""
-        return group in self._of_group
+    def span_ms(self, group: bytes) -> int:
+        """Return the milliseconds from the group's first commit since any are kept to its last; 0 if none is kept."""
+        names = self._of_group.get(group, ())
+        last = max((row[0] for name in names for row in _ROW.iter_unpack(self._blocks[name])), default=0)
+        return max(0, last - self._since[group]) if names else 0
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Keep these commits (record key -> commit; None: deleted) unless the stored commit is at least as late.
@@ -81,7 +84,7 @@ class LastCommits:
                 continue
             block, begin = blocks.get(key[:-1]), key[-1] * _ROW_BYTES
             if block is None or begin >= len(block):
-                block = self._longer_block(key)
+                block = self._longer_block(key, commit[0])
                 if block is None:
                     continue
             at_ms, offset = commit
@@ -105,22 +108,27 @@ class LastCommits:
             self._rows -= rows
             self._of_group[group].remove(name)
             if not self._of_group[group]:
-                del self._of_group[group]
+                del self._of_group[group], self._since[group]
 
     def forget(self, group: bytes) -> None:
         """Drop all commits of a group."""
+        self._since.pop(group, None)
         for name in self._of_group.pop(group, ()):
             self._rows -= len(self._blocks.pop(name)) // _ROW_BYTES
 
-    def _longer_block(self, key: bytes) -> bytearray | None:
-        """Return the key's block, created or extended to contain its row; None if there are too many rows."""
+    def _longer_block(self, key: bytes, at_ms: int) -> bytearray | None:
+        """Return the key's block, created or extended to contain its row; None if there are too many rows.
+
+        ``at_ms``: the time of the commit.
+        """
         name, block = key[:-1], self._blocks.get(key[:-1], bytearray())
         rows = key[-1] + 1 - len(block) // _ROW_BYTES
         if len(key) > KEY_BYTES_MAX or self._rows + rows > PARTITIONS_MAX:
             return None
         if name not in self._blocks:
             self._blocks[name] = block
-            self._of_group.setdefault(group_of_key(key), []).append(name)
+            self._of_group.setdefault(group := group_of_key(key), []).append(name)
+            self._since.setdefault(group, at_ms)
         block += _EMPTY_ROW * rows
         self._rows += rows
         return block
