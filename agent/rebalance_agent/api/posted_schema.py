@@ -8,6 +8,7 @@ from typing import Any
 
 from rebalance_agent.api.json_schema import Schema, SchemaForm, shapes_of
 from rebalance_agent.api.posted_events import LABEL_MAX, LABELS, POSTED_KINDS
+from rebalance_agent.model.reported.member_software import SOFTWARE_MAX, ClientSoftware
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 
 __all__ = ["posted_schema", "posted_schema_json"]
@@ -28,8 +29,9 @@ def posted_schema() -> dict[str, Any]:
         event["required"].remove("event_id")
         for name in LABELS:
             _shorten(event, name, LABEL_MAX)
-    for name in definitions[Workload.__name__]["properties"]:
-        _shorten(definitions[Workload.__name__], name, WHERE_MAX)
+    for shape, length in ((Workload, WHERE_MAX), (ClientSoftware, SOFTWARE_MAX)):
+        for name in definitions[shape.__name__]["properties"]:
+            _shorten(definitions[shape.__name__], name, length)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "One line of a post to /v1/events of rebalance-agent sidecar",

@@ -15,6 +15,7 @@ from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
@@ -118,9 +119,7 @@ class GroupSummary:
     members: Annotated[int, "number of members"]
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
-    copartition_breaks: Annotated[
-        int | None, "partition numbers whose owner is not the same in all topics, if the group is in `copartitioned`"
-    ]
+    copartition_breaks: Annotated[int | None, "partition numbers whose owner differs by topic, if in `copartitioned`"]
     skew_ratio: Annotated[float | None, "partitions of the most loaded member / target of that member; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
@@ -168,6 +167,7 @@ class GroupMember:
         "the consumer that now has the member's seat, if a gateway handed it over; `client_id` and `host` remain "
         "those of the seat's first consumer, as the coordinator has them",
     ]
+    software: Annotated[ClientSoftware | None, "name and version of the client library, if a gateway reports it"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,7 @@ class GroupDetail:
     lag_skew_ratio: Annotated[float | None, "skew by lag, if the group is in `lag_groups`"]
     rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
     topic_lags: Annotated[tuple[TopicLag, ...] | None, "lag by topic, highest first, if the group is in `lag_groups`"]
-    copartition_breaks: Annotated[
-        int | None, "partition numbers whose owner is not the same in all topics, if the group is in `copartitioned`"
-    ]
+    copartition_breaks: Annotated[int | None, "partition numbers whose owner differs by topic, if in `copartitioned`"]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
-from rebalance_agent.metrics.short_names import short_name
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
-__all__ = ["ClientSoftware", "read_software"]
+__all__ = ["read_software"]
 
 _NAMED_SINCE = 3
 """The first version of ApiVersions with the library's name. Newer versions have the name at the same position."""
@@ -16,21 +14,13 @@ _MORE_BYTES = 0x80
 """This bit of a length is set if a second byte follows: then the text has 127 bytes or more; no client sends this."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSoftware:
-    """The name and version of a client library; both are empty if the client does not send them."""
-
-    name: str = ""
-    version: str = ""
-
-
 def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
     """Return the client library that an ApiVersions request names, even if the gateway does not know the version."""
     if head.api_version < _NAMED_SINCE:
         return ClientSoftware()
     name, at = _text(frame, client_id_end(frame) + 1)  # this header has no tagged fields
     version, _ = _text(frame, at)
-    return ClientSoftware(short_name(name), short_name(version))
+    return ClientSoftware(name, version)
 
 
 def _text(frame: bytes, at: int) -> tuple[str, int]:

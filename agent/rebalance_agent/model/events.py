@@ -19,6 +19,7 @@ from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
@@ -242,6 +243,9 @@ class MemberEvent:
     ] = None
     callback_seconds: Annotated[
         float | None, "from gateways: how long the callback took, according to the client's own metrics (KIP-714)"
+    ] = None
+    software: Annotated[
+        ClientSoftware | None, "from gateways: the client library that the client names (ApiVersions, KIP-511)"
     ] = None
 
     @property

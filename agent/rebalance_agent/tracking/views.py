@@ -12,6 +12,7 @@ from rebalance_agent.model.epoch_groups import Pending
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
@@ -45,7 +46,7 @@ class MemberLoad:
 
     ``target``: the number of partitions that the assignor aims to give it. ``topics``: its subscription. ``where``: its
     workload, if its sidecar reported it. ``occupant``: the consumer that has the member's seat, if a gateway reported a
-    consumer other than the one that the coordinator names.
+    consumer other than the one that the coordinator names. ``software``: its client library, if a gateway reported it.
     """
 
     member_id: str
@@ -57,6 +58,7 @@ class MemberLoad:
     topics: tuple[str, ...] | None = None
     where: Workload | None = None
     occupant: SeatOccupant | None = None
+    software: ClientSoftware | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
-from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
@@ -25,6 +24,7 @@ from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBa
 from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.polls.baseline_reader import Baselines
 from rebalance_agent.tracking.lag.catch_up import CatchUp

@@ -14,6 +14,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.short_names import short_name
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
@@ -91,15 +92,17 @@ def test_any_group_name_can_be_requested(group):
     assert ask(api, f"{path}/rebalances/{rebalance['id']}")[1]["group"] == group
 
 
-def test_members_have_partition_ranges_host_and_workload():
+def test_members_have_partition_ranges_host_workload_and_library():
     view = full_view()
-    placed = replace(view.members[0], where=Workload(pod="orders-0", node="n1"))
+    software = ClientSoftware("apache-kafka-java", "4.3.0")
+    placed = replace(view.members[0], where=Workload(pod="orders-0", node="n1"), software=software)
     api, *_ = api_of(replace(view, members=(placed, *view.members[1:])))
     first, second = ask(api, "/api/v1/groups/orders")[1]["members"]
     assert (first["assigned"], first["partitions"], first["target"]) == ({"payments": "0-3"}, 4, 3.0)
     assert first["where"] == {"pod": "orders-0", "node": "n1"}
     assert (first["host"], second["instance_id"]) == ("10.0.0.1", "static-2")
-    assert "where" not in second
+    assert first["software"] == {"name": "apache-kafka-java", "version": "4.3.0"}
+    assert second.keys().isdisjoint({"where", "software"})
 
 
 def test_a_member_with_an_unknown_assignment_has_no_field_for_partitions():

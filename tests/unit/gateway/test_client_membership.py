@@ -23,8 +23,10 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.gateway.coordinator import ToyCoordinator
 from support.gateway.groups import Client, Gateway, Line
+from support.telemetry.requests import JAVA, LIBRDKAFKA
 
 START = FakeClock().now_ms()
 
@@ -533,3 +535,33 @@ def test_an_unreadable_heartbeat_is_forwarded():
     talk = Gateway().groups.for_connection()
     frame = struct.pack(">hhih", 12, 4, 1, -1) + b"\0\xff\xff"
     assert asyncio.run(talk.request(RequestHead(12, 4, 1), frame, None)) == frame
+
+
+@pytest.mark.parametrize(("named", "reported_as"), [(JAVA, ClientSoftware(*JAVA)), (("", ""), None)])
+def test_events_have_the_library_that_the_client_named(named, reported_as):
+    one = member()
+    one.line.talk.greeted("app", ClientSoftware(*named))
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        await one.join()
+
+    asyncio.run(go())
+    assert {event.callback for event in one.gateway.events} == {Callback.ASSIGNED, Callback.REVOKED}
+    assert {event.software for event in one.gateway.events} == {reported_as}
+
+
+def test_a_new_process_of_a_static_member_has_its_own_library():
+    gateway, broker, libraries = Gateway(), ToyCoordinator(1), (JAVA, LIBRDKAFKA)
+
+    async def go():
+        for library in libraries:
+            one = Client(Line(gateway, broker), instance_id="static")
+            one.line.talk.greeted("app", ClientSoftware(*library))
+            await assigned(one, {"t": (0,)})
+            await one.heartbeat()
+        gateway.groups.close()
+
+    asyncio.run(go())
+    reports = [event.software for event in gateway.reported(Callback.ASSIGNED)]
+    assert reports == [ClientSoftware(*library) for library in libraries]

@@ -11,6 +11,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import SOFTWARE_MAX, ClientSoftware
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from support.observer.fakes import generation_event
@@ -28,6 +29,7 @@ REVOKED = MemberEvent(
     process="p",
     sequence=0,
     where=Workload(pod="orders-1"),
+    software=ClientSoftware("apache-kafka-java", "4.3.0"),
 )
 ASSIGN = AssignEvent(
     event_id="e2",
@@ -173,6 +175,13 @@ def test_every_kind_has_a_codec():
 def test_a_place_with_a_too_long_name_is_refused():
     data = {**event_to_json(REVOKED), "where": {"pod": "p" * (WHERE_MAX + 1)}}
     with pytest.raises(InvalidInputError, match=r"where\.pod"):
+        event_from_json(data)
+
+
+@pytest.mark.parametrize("name", ["name", "version"])
+def test_a_client_library_with_a_too_long_name_or_version_is_refused(name):
+    data = {**event_to_json(REVOKED), "software": {name: "x" * (SOFTWARE_MAX + 1)}}
+    with pytest.raises(InvalidInputError, match=rf"software\.{name}"):
         event_from_json(data)
 
 

@@ -16,6 +16,7 @@ from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]
 
@@ -32,10 +33,18 @@ class ClientEvents:
     ``waits``: durations in seconds by field name, for the next member event.
     """
 
-    def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
+    def __init__(
+        self,
+        group: str,
+        client_id: str,
+        instance_id: str | None,
+        clock: Clock,
+        emit: Emit,
+        software: ClientSoftware | None = None,
+    ) -> None:
         """Start without events; ``emit`` gets the events of `record_decision` and `record_generation`."""
         self._group, self._client_id, self._instance_id = group, client_id, instance_id
-        self._clock, self._emit = clock, emit
+        self._clock, self._emit, self._software = clock, emit, software
         self.process = uuid.uuid4().hex
         self.waits: dict[str, Any] = {}
         self._rejected = 0
@@ -70,6 +79,7 @@ class ClientEvents:
             reason=reason[:REASON_MAX] if reason else None,
             evidence=Evidence.GATEWAY,
             rejected_commits=rejected or None,
+            software=self._software,
             **waits,
         )
 

@@ -16,6 +16,7 @@ from rebalance_agent.gateway.groups.client_events import ClientEvents, Emit
 from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["FETCH_SECONDS_MAX", "FETCH_SECONDS_MIN", "Alive", "ClientMembership"]
 
@@ -47,7 +48,7 @@ class ClientMembership:
     """A consumer's partitions, and the progress of its rebalance. Call each method when its event happens.
 
     ``owned``, ``generation``: the last assignment and its generation (-1 if unknown). ``emit`` publishes the events
-    that ``events`` builds.
+    that ``events`` builds. ``software``: the consumer's library, if known.
     """
 
     group: str
@@ -55,10 +56,12 @@ class ClientMembership:
     instance_id: str | None
     clock: Clock
     emit: Emit
+    software: ClientSoftware | None = None
 
     def __post_init__(self) -> None:
         """Start as a consumer that is seen for the first time."""
-        self.events = ClientEvents(self.group, self.client_id, self.instance_id, self.clock, self.emit)
+        names = self.group, self.client_id, self.instance_id
+        self.events = ClientEvents(*names, self.clock, self.emit, self.software)
         self.callbacks = CallbackTimes(self.clock, self.emit)
         self.member_id = ""
         self.generation = -1

@@ -78,9 +78,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
             entry.membership.record_leave_request("for a while" if epoch == STATIC_LEAVE_EPOCH else None)
             return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
         if entry is None:
-            entry = MemberEntry(
-                self._shared.new_membership(group, client_id, instance_id), unseen_before=epoch > JOIN_EPOCH
-            )
+            entry = MemberEntry(self.new_membership(group, client_id, instance_id), unseen_before=epoch > JOIN_EPOCH)
         membership = entry.membership
         membership.beat(self._shared.alive)
         if epoch == JOIN_EPOCH:

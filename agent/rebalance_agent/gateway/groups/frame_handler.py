@@ -10,6 +10,7 @@ from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame, open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = [
     "LOST",
@@ -42,6 +43,7 @@ class FrameHandler:
     """Handles the frames of one API on one connection; by default, it reads them with kafka-python's message classes.
 
     ``STRICT``: an unreadable frame ends the connection. Otherwise it is forwarded, and the broker decides.
+    ``software``: the client's library, if the client has named it.
     """
 
     REQUEST: ClassVar[Any]
@@ -53,6 +55,7 @@ class FrameHandler:
     def __init__(self, shared: GatewayGroups) -> None:
         """Create the handler of one connection."""
         self._shared = shared
+        self.software: ClientSoftware | None = None
 
     def __init_subclass__(cls) -> None:
         """Take the API key and newest version from kafka-python's class, unless the handler reads newer versions."""
@@ -75,6 +78,11 @@ class FrameHandler:
             DecodeError: it breaks its schema.
         """
         return _without_nulls(open_frame(self.RESPONSE, head, frame))
+
+    def new_membership(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
+        """Return the membership of a consumer that is seen for the first time."""
+        shared = self._shared
+        return ClientMembership(group, client_id, instance_id, shared.clock, shared.emit, self.software)
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
         """Handle a request, and change its message where needed."""

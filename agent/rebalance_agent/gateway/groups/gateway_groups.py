@@ -93,10 +93,6 @@ class GatewayGroups:
         self.executor = ThreadPoolExecutor(ASSIGNING_MAX, thread_name_prefix="rebalance-agent-assign")
         self._complaints: set[tuple[str, str, str]] = set()
 
-    def new_membership(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
-        """Return the membership of a consumer that is seen for the first time."""
-        return ClientMembership(group, client_id, instance_id, self.clock, self.emit)
-
     def await_fetch(self, membership: ClientMembership) -> None:
         """Wait for the first Fetch of a consumer that may have got an assignment."""
         self.awaiting.add(membership)

@@ -9,7 +9,6 @@ from collections import deque
 from typing import Any
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.connection_readiness import ConnectionReadiness
 from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
 from rebalance_agent.gateway.groups.frame_handler import FrameHandler
@@ -28,6 +27,7 @@ from rebalance_agent.gateway.seating import SeatFrames
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer, SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
@@ -88,6 +88,8 @@ class GroupInterceptor:
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
         """Store the client id and the library of the client."""
+        for handler in self._handlers.values():
+            handler.software = software if software.name else None
         if self._seats is not None:
             self._seats.greeted(name, software)
 

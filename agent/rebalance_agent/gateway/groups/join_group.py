@@ -116,12 +116,12 @@ class JoinGroupHandler(FrameHandler):
             remembered = self._shared.entries.find(group, message.member_id, instance_id)
             if remembered is not None:
                 same = bool(message.member_id)
-                new = remembered.membership if same else self._shared.new_membership(group, client_id, instance_id)
+                new = remembered.membership if same else self.new_membership(group, client_id, instance_id)
                 return remembered, new
         recent = self._recent.get(group)
         if recent is not None and message.member_id in ("", recent.membership.member_id):
             return recent, recent.membership
-        entry = MemberEntry(self._shared.new_membership(group, client_id, instance_id))
+        entry = MemberEntry(self.new_membership(group, client_id, instance_id))
         return entry, entry.membership
 
     def _terms(

@@ -110,7 +110,7 @@ class HeartbeatHandler(FrameHandler):
     async def _recovered(self, message: Any, client_id: str, ask: Ask) -> MemberEntry:  # noqa: ANN401
         """Return the entry of a member whose partitions the coordinator knows, if it is a member."""
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
-        entry = MemberEntry(self._shared.new_membership(group, client_id, instance_id))
+        entry = MemberEntry(self.new_membership(group, client_id, instance_id))
         entry.membership.member_id = member_id
         with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
             owned, entry.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)

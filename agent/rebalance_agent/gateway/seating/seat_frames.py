@@ -16,7 +16,6 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.seating.connections.client_connection import (
     ClientConnection,
     Held,
@@ -36,6 +35,7 @@ from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEAR
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 if TYPE_CHECKING:
     from rebalance_agent.gateway.seating.seating_groups import SeatingGroups

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_values import JAVA_NAMES
 from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["PREFIXES_MAX", "PREFIXES_TEXT_MAX", "Subscription", "metric_prefixes", "subscription_of"]
 

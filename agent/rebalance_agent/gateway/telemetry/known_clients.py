@@ -10,10 +10,10 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["KnownClient", "KnownClients", "Labels"]
 

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable, Collection
 from typing import Any
 
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.pushing_member import IDENTITY, CallbackMaxima, Measured, pushing_member
 from rebalance_agent.gateway.telemetry.client_subscription import Subscription, subscription_of
 from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, CLIENT_VALUES, REBALANCES
@@ -29,6 +28,7 @@ from rebalance_agent.groupprotocol.requests.client_telemetry import (
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID, uuid_text
 from rebalance_agent.metrics.short_names import short_name
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["TELEMETRY_APIS", "TelemetryFrames"]
 

@@ -1,6 +1,7 @@
 """Reports of sidecars and gateways about members.
 
 - ``workload``: where a member runs.
+- ``member_software``: the client library of a member.
 - ``led_generation``: a generation, from the frames of its leader.
 - ``seat_event``: what a gateway did with seats, and which consumer has had a member since then.
 """

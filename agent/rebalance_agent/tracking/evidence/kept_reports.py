@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.model.reported.member_software import ClientSoftware
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 
 __all__ = [
     "EVENTS_PER_MEMBER_MAX",
@@ -21,6 +25,7 @@ __all__ = [
     "REPORT_BYTES_MAX",
     "KeptReports",
     "ReportBudget",
+    "ReportedMember",
     "report_bytes",
 ]
 
@@ -49,6 +54,20 @@ CHARACTER_BYTES = 4
 
 NUMBER_BYTES = 36
 """Bytes of one partition that is held as a number, not in a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedMember:
+    """A member's last report about itself: workload, its process's random id, and library; each None if not reported.
+
+    ``occupant``: the consumer that has the member's seat, if a gateway reported a consumer other than the one that the
+    coordinator names.
+    """
+
+    where: Workload | None = None
+    process: str | None = None
+    occupant: SeatOccupant | None = None
+    software: ClientSoftware | None = None
 
 
 class ReportBudget:
@@ -92,6 +111,17 @@ class KeptReports:
     def of(self, member_id: str) -> Sequence[MemberEvent]:
         """Return the reports of a member in the order of their arrival."""
         return self._events.get(member_id, ())
+
+    def reported_by(self, member_id: str, occupant: SeatOccupant | None = None) -> ReportedMember:
+        """Return what a member's last reports say about the member; ``occupant``: the consumer in its seat."""
+        events = self.of(member_id)
+        if not events:
+            return ReportedMember(occupant=occupant)
+        where = next((event.where for event in reversed(events) if event.where is not None), None)
+        # A gateway reports each consumer in a seat under the same member id, and not every consumer names its library.
+        naming = (event for event in reversed(events) if event.software or event.evidence is Evidence.GATEWAY)
+        last = next(naming, None)
+        return ReportedMember(where, events[-1].process, occupant, last.software if last else None)
 
     def add(self, event: MemberEvent, *, stranger: bool) -> bool:
         """Keep a report unless there is no room for it; a member replaces its own oldest reports, if necessary."""
@@ -174,10 +204,11 @@ def report_bytes(event: MemberEvent) -> int:
     """Return the memory of a report in bytes; ranges count by their text."""
     texts = (event.event_id, event.group, event.client_id, event.member_id, event.process, event.cluster_id)
     optional = (event.instance_id, event.host, event.error, event.reason)
-    where = event.where
+    where, software = event.where, event.software
     places = (where.pod, where.node, where.workload, where.image) if where else ()
+    named = (software.name, software.version) if software else ()
     ranges = sum(_text_bytes(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
-    return REPORT_BYTES + ranges + sum(_text_bytes(text) for text in (*texts, *optional, *places) if text)
+    return REPORT_BYTES + ranges + sum(_text_bytes(text) for text in (*texts, *optional, *places, *named) if text)
 
 
 def _text_bytes(text: str) -> int:

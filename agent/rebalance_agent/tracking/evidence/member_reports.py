@@ -17,10 +17,8 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partition_ranges import among
 from rebalance_agent.model.partitions import TopicPartitions, pairs
-from rebalance_agent.model.reported.seat_event import SeatOccupant
-from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.completed_generation import Generation
-from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget
+from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget, ReportedMember
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds, end_bounds, stop_bounds
 from rebalance_agent.tracking.evidence.seat_occupants import SeatOccupants
 
@@ -30,7 +28,6 @@ __all__ = [
     "Interruption",
     "MemberReports",
     "ReportSpan",
-    "ReportedMember",
 ]
 
 CLOCK_SKEW_MAX_MS = 5_000
@@ -85,19 +82,6 @@ class Interruption(NamedTuple):
     resumed: TimeBounds
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedMember:
-    """A member's last report about itself: its workload and its process's random id, each None if not reported.
-
-    ``occupant``: the consumer that has the member's seat, if a gateway reported a consumer other than the one that the
-    coordinator names.
-    """
-
-    where: Workload | None = None
-    process: str | None = None
-    occupant: SeatOccupant | None = None
-
-
 class MemberReports:
     """The reports of one group's members; ``seats``: what gateways reported about the members' seats.
 
@@ -135,12 +119,8 @@ class MemberReports:
         return any(event.evidence is None for event in self._kept.of(member_id))
 
     def reported_by(self, member_id: str) -> ReportedMember:
-        """Return the member's last known workload and process id, and the occupant of its seat."""
-        events, occupant = self._kept.of(member_id), self.seats.of(member_id)
-        if not events:
-            return ReportedMember(occupant=occupant)
-        where = next((event.where for event in reversed(events) if event.where is not None), None)
-        return ReportedMember(where, events[-1].process, occupant)
+        """Return what the member's last reports say about the member, and the occupant of its seat."""
+        return self._kept.reported_by(member_id, self.seats.of(member_id))
 
     def own(self, member_id: str, *callbacks: Callback) -> Iterator[MemberEvent]:
         """Yield the reports of these callbacks that the member's client measured itself, in the order of arrival."""

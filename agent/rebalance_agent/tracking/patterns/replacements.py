@@ -12,7 +12,7 @@ from functools import cached_property
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import Member
 from rebalance_agent.model.reported.workload import Workload
-from rebalance_agent.tracking.evidence.member_reports import ReportedMember
+from rebalance_agent.tracking.evidence.kept_reports import ReportedMember
 from rebalance_agent.tracking.patterns.rollout_evidence import (
     ReplacedMember,
     VisibleMember,

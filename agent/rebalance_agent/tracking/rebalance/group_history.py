@@ -133,6 +133,6 @@ class GroupHistory:
             return members
         reported = [self.reports.reported_by(member.member_id) for member in members]
         return tuple(
-            replace(member, where=report.where, occupant=report.occupant)
+            replace(member, where=report.where, occupant=report.occupant, software=report.software)
             for member, report in zip(members, reported, strict=True)
         )

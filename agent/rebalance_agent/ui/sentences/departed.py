@@ -58,7 +58,7 @@ def departed(rebalance: ObservedRebalance, way: Trigger) -> Departed:
 
 
 def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
-    """Return the members' names, of up to three with client and node or host; ``a member`` for no ``members``."""
+    """Return the members' names, of up to three with client, place and library; ``a member`` for no ``members``."""
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - a sentence with more members and their hosts would not be readable
@@ -83,7 +83,7 @@ def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger |
 
 
 def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
-    """Return the member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
+    """Return the member's name, client, place and library: ``orders-2 (client rdkafka, 10.0.0.7)``.
 
     If a gateway handed over the member's seat, client and host are those of the consumer in the seat; the coordinator's
     client and host follow.
@@ -95,6 +95,7 @@ def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
         f"client {client_id}" if printable(client_id) not in ("", name.partition(" (")[0]) else "",
         f"node {where.node}" if where and where.node else host.removeprefix("/"),
         f"in the seat of {first}" if occupant and first else "",
+        rebalance.library(member.member_id),
     )
     details = ", ".join(printable(part) for part in places if part)
     return f"{name} ({details})" if details else name

@@ -141,6 +141,7 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
     ordered = sorted(members, key=lambda member: (-(member.partitions or 0), names[identity(member)]))
     columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
     seats = any(member.occupant for member in members)
+    libraries = any(member.software for member in members)
     rows = [
         (
             names[identity(member)] + (" (leader)" if member.member_id == close_up.detail.leader_member_id else ""),
@@ -148,14 +149,15 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
             printable(member.client_id),
             printable(member.host),
             *([_occupant_text(member)] if seats else []),
+            *([printable(str(member.software or UNKNOWN))] if libraries else []),
             UNKNOWN if member.partitions is None else str(member.partitions),
             UNKNOWN if member.target is None else f"{member.target:.1f}".removesuffix(".0"),
             partitions_text(member.assigned or {}) or UNKNOWN,
         )
         for member in ordered
     ]
-    taken = ("seat taken by",) if seats else ()
-    return ("member", *columns, "client id", "host", *taken, "partitions", "target", "owns"), rows
+    reported = [*(["seat taken by"] if seats else []), *(["client library"] if libraries else [])]
+    return ("member", *columns, "client id", "host", *reported, "partitions", "target", "owns"), rows
 
 
 def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:

@@ -65,6 +65,11 @@ class ObservedRebalance:
         """Return the member's display name."""
         return self.names[identity(member)]
 
+    def library(self, member_id: str) -> str:
+        """Return the client library that the member's gateway reported last in this rebalance; empty if none."""
+        reports = (report for report in reversed(self.reports) if report.member_id == member_id and report.software)
+        return next((str(report.software) for report in reports), "")
+
     @property
     def bounds_from(self) -> str:
         """The sources of the bounds of the rebalance's stall."""

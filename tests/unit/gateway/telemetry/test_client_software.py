@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.gateway.client_software import ClientSoftware, read_software
+from rebalance_agent.gateway.client_software import read_software
 from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.telemetry.requests import LIBRDKAFKA, greeting
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_subscription import metric_prefixes, subscription_of
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES, REBALANCES
 from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT, MEMBER_CLIENT_ROWS
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.telemetry.requests import JAVA, LIBRDKAFKA
 
 INTERVAL_MS = 15_000

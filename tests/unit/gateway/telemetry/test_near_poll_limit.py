@@ -3,13 +3,13 @@
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_values import LAST_POLL
 from rebalance_agent.gateway.telemetry.push_error import PushOutcome
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_SUBSCRIPTION_ID
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.telemetry.otlp import gauge, metrics_data
 from support.telemetry.requests import JAVA, error_of, get_request, push_request, subscription
 

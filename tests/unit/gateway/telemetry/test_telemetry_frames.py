@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.pushing_member import CallbackMaxima, PushingMember
 from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, REBALANCES
 from rebalance_agent.gateway.telemetry.labelled_metrics import LABELLED_BYTES_MAX
@@ -21,6 +20,7 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID, uuid_text
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 from support.observer.scrapes import families
 from support.telemetry.otlp import gauge, metrics_data

@@ -45,6 +45,7 @@ def _line(number, **fields):
         {"where": dict.fromkeys(WHERE, "w" * 1_024)},
         {"where": dict.fromkeys(WHERE, "\U0001f600" * 1_024)},
         {"where": dict.fromkeys(WHERE, "w" * 1_023 + "\U0001f600")},
+        {"software": {"name": "\U0001f600" * 128, "version": "v" * 128}},
         {"error": "\U0001f600" * 5_000, "reason": "r" * 5_000},
         {"cluster_id": "c" * 5_000, "host": "h" * 5_000, "instance_id": "i" * 5_000},
         {"partitions": {f"{'t' * 200}{topic}": "0-3" for topic in range(100)}},

@@ -1,0 +1,34 @@
+"""The client library of a member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.errors import InvalidInputError
+
+__all__ = ["SOFTWARE_MAX", "ClientSoftware"]
+
+SOFTWARE_MAX = 128
+"""Maximum number of characters of a library's name and of its version. A gateway reads at most 126 bytes of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSoftware:
+    """The name and version of a client library (KIP-511); both are empty if the client does not send them."""
+
+    name: str = ""
+    version: str = ""
+
+    def __post_init__(self) -> None:
+        """Check lengths: the values are kept for each member.
+
+        Raises:
+            InvalidInputError: a value has more than `SOFTWARE_MAX` characters.
+        """
+        for name in ("name", "version"):
+            if len(getattr(self, name)) > SOFTWARE_MAX:
+                raise InvalidInputError(f"software.{name}", f"must have at most {SOFTWARE_MAX} characters")
+
+    def __str__(self) -> str:
+        """Return ``apache-kafka-java 4.3.0``."""
+        return f"{self.name} {self.version}".strip()
