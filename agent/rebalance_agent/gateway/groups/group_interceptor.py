@@ -89,7 +89,7 @@ class GroupInterceptor:
     def greeted(self, name: str, software: ClientSoftware) -> None:
         """Store the client id and the library of the client."""
         for handler in self._handlers.values():
-            handler.software = software if software.name else None
+            handler.software = software or None
         if self._seats is not None:
             self._seats.greeted(name, software)
 

@@ -61,9 +61,7 @@ class KnownClients:
         """Return metric families with their headers. Of members with equal labels, the shortest poll limit counts."""
         with self._lock:
             clients = tuple(self._open)
-        software = {
-            (*each.labels, each.software.name, each.software.version): 1.0 for each in clients if each.software.name
-        }
+        software = {(*each.labels, each.software.name, each.software.version): 1.0 for each in clients if each.software}
         limits: dict[tuple[str, ...], float] = {}
         for client in clients:
             if client.poll_limit_seconds:

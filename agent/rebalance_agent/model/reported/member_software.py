@@ -29,6 +29,10 @@ class ClientSoftware:
             if len(getattr(self, name)) > SOFTWARE_MAX:
                 raise InvalidInputError(f"software.{name}", f"must have at most {SOFTWARE_MAX} characters")
 
+    def __bool__(self) -> bool:
+        """Whether the client names its library."""
+        return bool(self.name)
+
     def __str__(self) -> str:
         """Return ``apache-kafka-java 4.3.0``."""
         return f"{self.name} {self.version}".strip()

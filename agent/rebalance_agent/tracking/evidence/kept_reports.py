@@ -119,9 +119,8 @@ class KeptReports:
             return ReportedMember(occupant=occupant)
         where = next((event.where for event in reversed(events) if event.where is not None), None)
         # A gateway reports each consumer in a seat under the same member id, and not every consumer names its library.
-        naming = (event for event in reversed(events) if event.software or event.evidence is Evidence.GATEWAY)
-        last = next(naming, None)
-        return ReportedMember(where, events[-1].process, occupant, last.software if last else None)
+        naming = (event.software for event in reversed(events) if event.software or event.evidence is Evidence.GATEWAY)
+        return ReportedMember(where, events[-1].process, occupant, next(naming, None) or None)
 
     def add(self, event: MemberEvent, *, stranger: bool) -> bool:
         """Keep a report unless there is no room for it; a member replaces its own oldest reports, if necessary."""

@@ -26,6 +26,7 @@ def libraries(*reports):
 def test_a_member_has_the_library_that_its_gateway_reported():
     assert libraries() == [None, None]
     assert libraries(report(1_100, JAVA)) == [JAVA, None]
+    assert libraries(report(1_100, ClientSoftware("", "4.3.0"))) == [None, None]
     assert libraries(report(1_100, JAVA, past=True)) == [JAVA, None], "from before the observer's start"
 
 
