@@ -120,11 +120,14 @@ NEAR_POLL_LIMIT = Alert(
     max by (cluster, consumergroup, client_id, host) (
       kafka_rebalance_member_client_last_poll_age_seconds
         or kafka_rebalance_member_client_poll_interval_seconds{stat="max"}
-    ) > $ratio * min by (cluster, consumergroup, client_id, host) (kafka_rebalance_member_client_poll_limit_seconds)
+    ) > min by (cluster, consumergroup, client_id, host) (
+      $ratio * kafka_rebalance_member_client_poll_limit_seconds
+        or label_replace(kafka_rebalance_member_client_poll_limit_seconds >= $limit, "from", "end", "", "") - $remaining
+    )
     """,
     "A member of $group calls poll() too rarely",
-    "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}, more than $ratio "
-    "times its max.poll.interval.ms. If that interval passes, the member leaves the group, which then rebalances.",
+    "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}. If its "
+    "max.poll.interval.ms passes, the member leaves the group, which then rebalances.",
     "Find out what takes the member so long; the labels client_id and host identify it.",
     Board.MEMBERS,
 )

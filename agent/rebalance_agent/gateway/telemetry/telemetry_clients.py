@@ -33,7 +33,7 @@ interval by up to half, and later intervals not at all."""
 
 NEAR_LIMIT = 0.25
 """Share of its poll limit for which a client has not called poll() and then pushes at shorter intervals. It pushes so
-well before half of the limit, at which an alert fires."""
+before an alert fires: at half of the limit, or at a third of a limit of 150 s."""
 
 NEAR_LIMIT_INTERVAL = 1 / 3
 """The shorter push interval, as a share of the usual one."""
