@@ -11,7 +11,7 @@ from rebalance_agent.model.events import Callback
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import PATIENCE_S, Aiokafka, KafkaPython, Plain, gateway
 from support.members.member_lines import java_member
-from support.observer.observing import create_topic, eventually
+from support.observer.observing import create_topic, eventually, observing
 from support.observer.scrapes import families
 from support.otlp.collector import Collector
 
@@ -69,6 +69,8 @@ def check_pushes_until_it_ends(through, group, member, client_id, library, expec
     assert library in (info.labels["software"], info.labels["version"].partition("-rdkafka-")[0])
     eventually(lambda: counted(through, "pushes_total") >= accepted + 3, PATIENCE_S)
     assert connections(through) == opened, "it does not reconnect"
+    reported = eventually(lambda: through.reported(Callback.ASSIGNED))[0].software
+    assert (reported.name, reported.version) == (info.labels["software"], info.labels["version"])
     member.close()
     eventually(lambda: not series(through, client_id), PATIENCE_S)
     assert counted(through, "ends_total", end="terminated") == 1
@@ -157,8 +159,38 @@ def test_clients_without_telemetry_and_producers_work_as_before(kafka, topic):
             assert series(through, "KafkaPython").keys() == KNOWN
             assert series(through, "producer") == {}
             assert "info" not in series(through, "Aiokafka")
+
+            def named():
+                reported = through.reported(Callback.ASSIGNED)
+                return {each.client_id: each.software and each.software.name for each in reported}
+
+            expected = {"KafkaPython": "kafka-python", "Aiokafka": None}
+            eventually(lambda: named() == expected, PATIENCE_S, waiting_for=named)
         finally:
             for each in members:
+                each.close()
+
+
+def test_an_observer_shows_the_library_of_each_member_behind_a_gateway(kafka, topic):
+    published, group = f"{topic}-events", f"group-of-{topic}"
+    create_topic(kafka.bootstrap_servers, published, 1)
+    with (
+        observing(kafka.bootstrap_servers, events_topic=published) as observer,
+        gatewaying(kafka.bootstrap_servers, events_topic=published) as through,
+    ):
+        beside = Plain(kafka.bootstrap_servers, group, topic, **{"client.id": "beside"})
+        behind = Plain(through.bootstrap, group, topic, **{"client.id": "behind"})
+
+        def libraries():
+            members = observer.detail(group).get("members", ())
+            return {each["client_id"]: each.get("software", {}).get("name") for each in members}
+
+        expected = {"beside": None, "behind": "confluent-kafka-python"}
+        try:
+            eventually(lambda: libraries() == expected, PATIENCE_S, waiting_for=libraries)
+            assert "confluent-kafka-python" in observer.get(f"/group?name={group}")[1]
+        finally:
+            for each in (beside, behind):
                 each.close()
 
 
