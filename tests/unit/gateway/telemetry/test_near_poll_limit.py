@@ -1,6 +1,7 @@
 """A client that comes near its poll limit pushes at shorter intervals until it polls again."""
 
 import pytest
+from alerts.values import load
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.telemetry.client_values import LAST_POLL
@@ -14,6 +15,10 @@ from support.telemetry.otlp import gauge, metrics_data
 from support.telemetry.requests import JAVA, error_of, get_request, push_request, subscription
 
 INTERVAL_S, NEAR_INTERVAL_S, LIMIT_S = 15, 5, 150
+PROMETHEUS_S = 15
+"""Interval of scrapes, and of evaluations."""
+
+ALERT = load().alerts["KafkaGroupMemberNearPollLimit"]
 
 
 class Client:
@@ -97,3 +102,17 @@ def test_the_last_push_of_a_client_near_its_limit_is_accepted():
     client.renew()
     assert client.push(140.0, 0.0, terminating=1) == NO_ERROR
     assert client.clients.text().count(b"last_poll_age_seconds") == 0
+
+
+@pytest.mark.parametrize("limit_s", [LIMIT_S, 160, 200, 300])
+@pytest.mark.parametrize("phase_s", range(INTERVAL_S))
+def test_the_alerts_condition_is_met_a_minute_and_two_intervals_of_prometheus_before_the_limit(limit_s, phase_s):
+    """The client does not poll from its start on. Java counts whole seconds, and varies its first interval by half."""
+    threshold_s = min(ALERT["ratio"] * limit_s, limit_s - ALERT["remaining"])
+    client, age_s, after_s = Client(limit_s), phase_s, phase_s
+    while int(age_s) <= threshold_s:
+        changed = client.push(int(age_s), after_s) == UNKNOWN_SUBSCRIPTION_ID
+        after_s = 1.5 * client.renew() if changed else client.asked.push_interval_ms / 1000
+        age_s += after_s
+    assert client.push(int(age_s), after_s) in {NO_ERROR, UNKNOWN_SUBSCRIPTION_ID}
+    assert limit_s - age_s >= 60 + 2 * PROMETHEUS_S
