@@ -23,8 +23,8 @@ BASE64 = st.binary(max_size=5).map(lambda data: base64.b64encode(data).decode())
 
 ODD = [
     None, True, 0.5, -1, 0, 2**63, -(2**63) - 1, "", "assign", "paused", "x" * (LABEL_MAX + 1), "x" * (TEXT_MAX + 1),
-    [], [1], {}, {"t": 7}, {"t": "0-2"}, {"t": "a"}, {"pod": "p"}, {"pod": 1}, {"pod": "p" * (LABEL_MAX + 1)}, {"name": "n"},
-    {"name": 1}, {"version": "v" * (LABEL_MAX + 1)},
+    [], [1], {}, {"t": 7}, {"t": "0-2"}, {"t": "a"}, {"pod": "p"}, {"pod": 1}, {"pod": "p" * (LABEL_MAX + 1)},
+    {"name": "n"}, {"name": 1}, {"version": "v" * (LABEL_MAX + 1)},
 ]  # fmt: skip
 """Values that are valid in some fields only."""
 
