@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -87,7 +89,9 @@ async def main() -> None:
         await create(options)
     end = asyncio.get_running_loop().time() + options.seconds
     consumers = {weight: member(weight, options) for weight in (300, 100)}
-    running = [consume(consumer, weight, end) for weight, consumer in consumers.items()]
+    running: list[Coroutine[Any, Any, str | None]] = [
+        consume(consumer, weight, end) for weight, consumer in consumers.items()
+    ]
     if options.create:
         running.append(write([*consumers.values()], options, end))
     for line in filter(None, await asyncio.gather(*running)):
