@@ -24,13 +24,17 @@ define announce
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "setting up $(1) (once): pip downloads about $(2), if it has not cached them ..."
 endef
-NO_VENV = { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
+# $(call no_venv,FOLDER): prints why `python -m venv FOLDER` failed, and stops.
+define no_venv
+{ if $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null; then echo "cannot create $(1): see the error above" >&2; \
+  else echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; fi; exit 1; }
+endef
 
 # --no-deps: the lock lists all packages. Otherwise pip resolves requirements such as `coverage[toml]` again, and fails
 # if a version newer than the lock's exists.
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(call announce,$(VENV),870 MB)
-	@$(PYTHON) -m venv $(VENV) || $(NO_VENV)
+	@$(PYTHON) -m venv $(VENV) || $(call no_venv,$(VENV))
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: --no-binary pyspark -r requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -39,9 +43,9 @@ $(STAMP): requirements/dev.lock pyproject.toml
 # time.
 $(VENV)-demo/.complete: requirements/demo.lock
 	$(call announce,$(VENV)-demo,50 MB)
-	@$(PYTHON) -m venv --without-pip $(VENV)-demo || $(NO_VENV)
+	@$(PYTHON) -m venv --without-pip $(VENV)-demo || $(call no_venv,$(VENV)-demo)
 	@pip="$(PYTHON) -m pip --python $(VENV)-demo/bin/python"; $$pip --version >/dev/null 2>&1 || \
-	  { pip="$(VENV)-demo/bin/python -m pip"; $(PYTHON) -m venv $(VENV)-demo; } || $(NO_VENV); \
+	  { pip="$(VENV)-demo/bin/python -m pip"; $(PYTHON) -m venv $(VENV)-demo; } || $(call no_venv,$(VENV)-demo); \
 	  $$pip install --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r requirements/demo.lock
 	@touch $@
 

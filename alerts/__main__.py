@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Write the files. The exit status is 2 if a file of values is invalid."""
+    """Write the files. The exit status is 2 if a file of values is invalid, or a file cannot be read or written."""
     parser = argparse.ArgumentParser(prog="python -m alerts", description=__doc__)
     parser.add_argument(
         "--values", type=Path, action="append", default=[], help="YAML file with values that override the defaults"
@@ -26,17 +26,24 @@ def main() -> int:
     try:
         values = load(*options.values)
     except (OSError, ValuesError) as error:
-        parser.exit(2, f"{error}\n")
+        parser.exit(2, f"{parser.prog}: {_why(error)}\n")
     files = {
         (options.out or HERE) / path: text
         for path, text in rule_files(values, placeholders=options.placeholders).items()
     }
     if not options.out:
         files |= {HERE.parent / path: text for path, text in documents(values).items()}
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    try:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        parser.exit(2, f"{parser.prog}: {_why(error)}\n")
     return 0
+
+
+def _why(error: OSError | ValuesError) -> str:
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -71,7 +72,10 @@ def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - any
         if not isinstance(above, dict):
             raise ValuesError(f"{where}: must contain {', '.join(base)}")
         if unknown := sorted(set(above) - set(base)):
-            raise ValuesError(f"{where}: unknown {', '.join(map(str, unknown))}; valid names: {', '.join(base)}")
+            close = difflib.get_close_matches(str(unknown[0]), base, 1)
+            meant = f"did you mean {close[0]}? " if close else ""
+            names = ", ".join(map(str, unknown))
+            raise ValuesError(f"{where}: unknown {names}; {meant}valid names: {', '.join(base)}")
         return base | {key: _over(base[key], value, f"{where}: {key}") for key, value in above.items()}
     return _words(base, above, where) if isinstance(base, str) else _number(base, above, where)
 

@@ -1,23 +1,29 @@
 """Two aiokafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
-With ``--create``, it makes the topic first, with 12 partitions and 240 records. Each of their rebalances is reported to
-the sidecar at http://127.0.0.1:29309, if there is one.
+With ``--create``, it makes the topic first, with 12 partitions, and writes 240 records when both consumers have joined.
+Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309, if there is one.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.errors import KafkaError
 
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 
+PARTITIONS = 12
 
-async def consume(weight: int, options: argparse.Namespace, end: float) -> str:
-    """Run one member until ``end`` of the loop's clock: both end together, so neither takes over."""
-    consumer = AIOKafkaConsumer(
+
+def member(weight: int, options: argparse.Namespace) -> AIOKafkaConsumer:
+    """Return a consumer of the group."""
+    return AIOKafkaConsumer(
         options.topic,
         bootstrap_servers=options.bootstrap_servers,
         group_id="aiokafka-weighted",
@@ -25,8 +31,13 @@ async def consume(weight: int, options: argparse.Namespace, end: float) -> str:
         partition_assignment_strategy="weighted-sticky",
         assignor_config={"assignment.consumer.weight": weight},
     )
+
+
+async def consume(consumer: AIOKafkaConsumer, weight: int, end: float) -> str:
+    """Run one member until ``end`` of the loop's clock: both end together, so neither takes over."""
     records = 0
-    async with consumer:
+    try:
+        await consumer.start()
         try:
             async with asyncio.timeout_at(end):
                 async for _record in consumer:
@@ -34,19 +45,36 @@ async def consume(weight: int, options: argparse.Namespace, end: float) -> str:
         except TimeoutError:
             pass
         return f"weight {weight}: {len(consumer.assignment())} partitions, {records} records"
+    finally:
+        await consumer.stop()
 
 
 async def create(options: argparse.Namespace) -> None:
-    """Create the topic with 12 partitions, and write 20 records to each."""
+    """Create the topic if it does not exist, and wait until each partition has a leader."""
     admin = AIOKafkaAdminClient(bootstrap_servers=options.bootstrap_servers)
-    await admin.start()
     try:
-        await admin.create_topics([NewTopic(options.topic, num_partitions=12, replication_factor=1)])
+        await admin.start()
+        await admin.create_topics([NewTopic(options.topic, num_partitions=PARTITIONS, replication_factor=1)])
+        leaders: list[int] = []
+        while not leaders or min(leaders) < 0:
+            await asyncio.sleep(0.1)
+            (topic,) = await admin.describe_topics([options.topic])
+            leaders = [partition["leader"] for partition in topic["partitions"]]
     finally:
         await admin.close()
-    async with AIOKafkaProducer(bootstrap_servers=options.bootstrap_servers) as producer:
-        for number in range(240):
-            await producer.send_and_wait(options.topic, b"%d" % number, partition=number % 12)
+
+
+async def write(consumers: list[AIOKafkaConsumer], options: argparse.Namespace, end: float) -> None:
+    """Write 20 records to each partition when all consumers have joined: before that, the first would read all."""
+    try:
+        async with asyncio.timeout_at(end):
+            while {len(consumer.assignment()) for consumer in consumers} != {9, 3}:  # noqa: ASYNC110 - no event exists
+                await asyncio.sleep(0.1)
+            async with AIOKafkaProducer(bootstrap_servers=options.bootstrap_servers) as producer:
+                for number in range(20 * PARTITIONS):
+                    await producer.send_and_wait(options.topic, b"%d" % number, partition=number % PARTITIONS)
+    except TimeoutError:
+        print("the consumers did not share the topic in time: use a larger --seconds")
 
 
 async def main() -> None:
@@ -60,9 +88,19 @@ async def main() -> None:
     if options.create:
         await create(options)
     end = asyncio.get_running_loop().time() + options.seconds
-    for line in await asyncio.gather(consume(300, options, end), consume(100, options, end)):
+    consumers = {weight: member(weight, options) for weight in (300, 100)}
+    running: list[Coroutine[Any, Any, str | None]] = [
+        consume(consumer, weight, end) for weight, consumer in consumers.items()
+    ]
+    if options.create:
+        running.append(write([*consumers.values()], options, end))
+    for line in filter(None, await asyncio.gather(*running)):
         print(line)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # without a broker, one line is enough
+    try:
+        asyncio.run(main())
+    except KafkaError as error:
+        raise SystemExit(str(error)) from None

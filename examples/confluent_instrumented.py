@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 
 from rebalance_agent.clients.confluent_kafka import Consumer
 
@@ -31,9 +31,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--records", type=int, default=100)
     options = parser.parse_args()
-    group = {"group.id": "confluent-instrumented", "auto.offset.reset": "earliest"}
+    # log_level: without a broker, one error at the end instead of a line for each attempt to connect.
+    group = {"group.id": "confluent-instrumented", "auto.offset.reset": "earliest", "log_level": 2}
     until, records = time.monotonic() + options.seconds, 0
     with Consumer({"bootstrap.servers": options.bootstrap_servers, **group}) as consumer:
+        try:
+            consumer.list_topics(options.topic, timeout=10)  # poll() would only try again
+        except KafkaException as error:
+            raise SystemExit(f"{options.bootstrap_servers}: {error.args[0].str()}") from None
         consumer.subscribe([options.topic], on_assign=on_assign, on_revoke=on_revoke)
         while records < options.records and time.monotonic() < until:
             message = consumer.poll(0.5)

@@ -9,6 +9,8 @@ import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from confluent_kafka import KafkaException
+
 from rebalance_agent.clients.confluent_assignors import Consumer
 
 
@@ -18,10 +20,12 @@ def consume(weight: int, options: argparse.Namespace) -> str:
         "bootstrap.servers": options.bootstrap_servers,
         "group.id": "confluent-weighted",
         "auto.offset.reset": "earliest",
+        "log_level": 2,  # without a broker, one error at the end instead of a line for each attempt to connect
         "partition.assignment.strategy": "cooperative-weighted-sticky",
     }
     records, until = 0, time.monotonic() + options.seconds
     with Consumer(config, assignor_config={"assignment.consumer.weight": weight}) as consumer:
+        consumer.list_topics(options.topic, timeout=10)  # fails if no broker answers; poll() would only try again
         consumer.subscribe([options.topic])
         while time.monotonic() < until:
             message = consumer.poll(0.2)
@@ -37,8 +41,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     options = parser.parse_args()
     with ThreadPoolExecutor() as threads:
-        for line in threads.map(lambda weight: consume(weight, options), (300, 100)):
-            print(line)
+        try:
+            for line in threads.map(lambda weight: consume(weight, options), (300, 100)):
+                print(line)
+        except KafkaException as error:
+            raise SystemExit(f"{options.bootstrap_servers}: {error.args[0].str()}") from None
 
 
 if __name__ == "__main__":

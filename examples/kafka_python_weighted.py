@@ -9,6 +9,8 @@ import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from kafka.errors import KafkaError
+
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 
 
@@ -37,8 +39,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30)
     options = parser.parse_args()
     with ThreadPoolExecutor() as threads:
-        for line in threads.map(lambda weight: consume(weight, options), (300, 100)):
-            print(line)
+        try:
+            for line in threads.map(lambda weight: consume(weight, options), (300, 100)):
+                print(line)
+        except KafkaError as error:
+            raise SystemExit(f"{options.bootstrap_servers}: {error}") from None
 
 
 if __name__ == "__main__":

@@ -85,8 +85,11 @@ def test_rules_with_other_values_are_written_to_another_folder(tmp_path):
 @pytest.mark.parametrize(
     ("mine", "what"),
     [
-        ("alerts: {KafkaGroupStorm: {}}", "unknown KafkaGroupStorm; valid names: KafkaGroupRebalanceStuck"),
-        ("alerts: {KafkaGroupRebalanceSlow: {second: 1}}", "unknown second; valid names: severity, for, seconds"),
+        ("alerts: {KafkaGroupStorm: {}}", "KafkaGroupRebalanceStorm? valid names: KafkaGroupRebalanceStuck"),
+        (
+            "alerts: {KafkaGroupRebalanceSlow: {second: 1}}",
+            "unknown second; did you mean seconds? valid names: severity, for, seconds",
+        ),
         ("alerts: {KafkaGroupRebalanceSlow: {seconds: 2m}}", "'2m' is not a number such as 60"),
         ("alerts: {KafkaGroupRebalanceSlow: {for: 2 minutes}}", "'2 minutes' is not a duration"),
         ("alerts: {KafkaGroupRebalanceSlow: {for: 2}}", "2 is not a string such as 1m"),
@@ -99,6 +102,16 @@ def test_a_wrong_value_is_refused_with_the_valid_ones(tmp_path, mine, what):
     done = write(tmp_path, mine, "--out", str(tmp_path))
     assert done.returncode == 2
     assert what in done.stderr
+
+
+@pytest.mark.parametrize(("values", "out"), [("absent.yaml", "out"), ("mine.yaml", "mine.yaml")])
+def test_a_file_that_cannot_be_read_or_written_is_named_in_one_line(tmp_path, values, out):
+    (tmp_path / "mine.yaml").write_text("{}")
+    command = [sys.executable, "-m", "alerts", "--values", str(tmp_path / values), "--out", str(tmp_path / out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"python -m alerts: {tmp_path}/")
 
 
 def test_a_file_without_a_mapping_is_refused(tmp_path):

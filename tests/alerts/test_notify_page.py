@@ -36,12 +36,24 @@ def version():
     return tuple(map(int, re.search(r"version (\d+)\.(\d+)", done.stdout + done.stderr).groups()))
 
 
+PROMETHEUS, SMALL, *LARGE = [text for kind, text in BLOCKS if kind == "yaml"]
+
+
+def assembled(*blocks):
+    """The text of a file from these blocks of the page and our inhibition rules, appended as the page says."""
+    return "".join((*blocks, INHIBITION.read_text()))
+
+
+def supported(blocks):
+    """The blocks; if Alertmanager is too old for Teams, its receiver is empty."""
+    if version() >= TEAMS_VERSION:
+        return blocks
+    return ["- name: teams-orders\n" if TEAMS in block else block for block in blocks]
+
+
 def documented():
-    """The configuration of the page: the routes, all receivers, and our inhibition rules."""
-    parts = [yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml"]
-    (routes,) = [part for part in parts if isinstance(part, dict)]
-    receivers = [receiver for part in parts if isinstance(part, list) for receiver in part]
-    return {**routes, "receivers": receivers, **yaml.safe_load(INHIBITION.read_text())}
+    """The large configuration of the page: the routes, all receivers, and our inhibition rules."""
+    return yaml.safe_load(assembled(*LARGE))
 
 
 def without_teams(configuration):
@@ -56,7 +68,7 @@ def write(tmp_path):
 
     def write(configuration):
         path = tmp_path / "alertmanager.yml"
-        path.write_text(yaml.safe_dump(configuration))
+        path.write_text(configuration if isinstance(configuration, str) else yaml.safe_dump(configuration))
         return path
 
     return write
@@ -64,8 +76,28 @@ def write(tmp_path):
 
 @pytest.fixture
 def accepted(write):
-    configuration = documented()
-    return write(configuration if version() >= TEAMS_VERSION else without_teams(configuration))
+    return write(assembled(*supported(LARGE)))
+
+
+def test_the_small_configuration_is_valid_and_notifies_one_channel(write):
+    small = write(assembled(SMALL))
+    assert "SUCCESS" in amtool("check-config", str(small))
+
+    def receiver(severity):
+        labels = ("alertname=KafkaGroupStalled", f"severity={severity}", "consumergroup=orders-eu")
+        return amtool("config", "routes", "test", f"--config.file={small}", *labels).strip()
+
+    assert [receiver(severity) for severity in ("critical", "warning", "info")] == ["slack-platform"] * 2 + ["nobody"]
+
+
+def test_a_route_without_its_receiver_is_refused_as_the_page_says(write):
+    incomplete = assembled(*(block for block in supported(LARGE) if "- name: pagerduty" not in block))
+    assert 'undefined receiver "pagerduty"' in amtool("check-config", str(write(incomplete)), code=1)
+
+
+def test_prometheus_sends_alerts_to_the_address_of_the_page():
+    (alertmanagers,) = yaml.safe_load(PROMETHEUS)["alerting"]["alertmanagers"]
+    assert alertmanagers == {"static_configs": [{"targets": ["alertmanager:9093"]}]}
 
 
 def test_the_configuration_is_valid_and_every_window_is_defined(accepted, write):

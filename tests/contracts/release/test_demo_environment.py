@@ -97,6 +97,28 @@ def test_a_fresh_checkout_gets_the_small_environment(checkout):
     assert ".venv-demo/bin/python -P -m rebalance_agent.cli.main demo" in run
 
 
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [("json", "cannot create .venv-demo: see the error above"), ("no_such", "Python's venv module is missing")],
+)
+def test_a_failed_environment_is_blamed_on_venv_only_if_venv_is_missing(checkout, module, message):
+    python = checkout / "python"
+    # Like Python in a folder where nothing can be written: everything works except `-m venv`.
+    python.write_text(
+        "#!/bin/sh\n"
+        'case "$1$2" in\n'
+        '-mvenv) echo "Error: [Errno 30] Read-only file system" >&2; exit 1;;\n'
+        f"*'import venv, ensurepip'*) exec {sys.executable} -c 'import {module}';;\n"
+        f'esac\nexec {sys.executable} "$@"\n'
+    )
+    python.chmod(0o755)
+    command = [shutil.which("make") or "make", "--no-print-directory", "demo", f"PYTHON={python}"]
+    done = subprocess.run(command, cwd=checkout, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "Read-only file system" in done.stderr
+    assert message in done.stderr
+
+
 def test_the_complete_environment_is_used_if_it_exists(checkout):
     (checkout / ".venv").mkdir()
     (checkout / ".venv" / ".complete").touch()

@@ -69,7 +69,12 @@ def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsy
         member.generation = -1
     stable(broker, old, assigned)
     code, found = answer(kafka, capsys, group)
-    assert (code, found["online"], found["classic_members"]) == (0, True, 2)
+    assert (code, found["online"], found["can_change"], found["classic_members"]) == (
+        1,
+        True,
+        None,
+        2,
+    )  # unknown client
     assert [each["assignor"] for each in found["what_if"]["brokers"]] == ["uniform", "range"]
 
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "migrate", group, "--watch", "--json"]

@@ -68,12 +68,12 @@ def test_all_days_are_computed_if_the_changes_are_unknown(spark, tables):
     store_days(tables, 1, 2)
     run(tables)
     store_days(tables, 3, 3)
-    assert run(tables, full=True)[0] == "all days: as requested"
+    assert run(tables, full=True)[0] == "computing all days: as requested"
     store_days(tables, 4, 4)
-    assert run(tables, now_ms=NOW_MS + 7 * DAY_MS)[0] == "all days: the last run was more than 6 days ago"
+    assert run(tables, now_ms=NOW_MS + 7 * DAY_MS)[0] == "computing all days: the last run was more than 6 days ago"
     tables.spark.sql(f"ALTER TABLE delta.`{tables.path('events')}` UNSET TBLPROPERTIES ({KEEPS_CHANGES})")
     store_days(tables, 5, 5)
-    assert run(tables)[0] == "all days: the table events has no change data feed"
+    assert run(tables)[0] == "computing all days: the table events has no change data feed"
     store_days(tables, 6, 6)
     assert is_increment(run(tables))
     assert_as_full(tables)
@@ -99,7 +99,7 @@ def test_all_days_are_computed_if_the_files_of_changes_are_deleted(spark, tables
         DeltaTable.forPath(spark, tables.path("events")).vacuum(0)
     finally:
         spark.conf.unset(CHECKS_RETENTION)
-    assert run(tables)[0].startswith("all days: the changes of events cannot be read: ")
+    assert run(tables)[0].startswith("computing all days: the changes of events cannot be read: ")
     assert_as_full(tables)
 
 

@@ -11,7 +11,7 @@ from support.pipeline.increments import DAY_MS, assert_as_full, is_increment, ru
 
 def test_a_run_computes_what_changed_and_nothing_without_new_events(spark, tables):
     store_days(tables, 1, 3)
-    assert run(tables)[0] == "all days: no run of this release has finished"
+    assert run(tables)[0] == "computing all days: this is the first complete run of this release"
     files = tables.files("generations")
     tables.compact("events")
     assert run(tables) == []

@@ -76,14 +76,25 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
 @pytest.mark.parametrize(
     ("client_id", "answer"),
     [
-        ("own", "Yes, if the unknown requirements below are met: its members can change"),
-        ("kafkajs", "The brokers allow it: its members can change"),
+        ("own", "Not known: its members can change to the consumer protocol"),
+        ("kafkajs", "No: the brokers allow it, but no member has a client that supports the consumer protocol"),
     ],
 )
-def test_an_answer_that_depends_on_the_clients_says_so(asked, client_id, answer):
+def test_an_answer_that_depends_on_the_clients_says_so_and_is_not_a_yes(asked, client_id, answer):
     code, text = asked(replace(ORDERS, members=(replace(OLD, client_id=client_id),)))
-    assert code == 0
+    assert code == 1
     assert answer in " ".join(text.split())
+    assert ("Steps:" in text) is (client_id == "own")
+
+
+@pytest.mark.parametrize(("other", "exit_code", "answer"), [("consumer-orders-1", 0, "Yes"), ("own", 1, "Not known")])
+def test_members_whose_library_has_no_consumer_protocol_stay_classic(asked, other, exit_code, answer):
+    mixed = replace(ORDERS, members=(replace(OLD, client_id=other), replace(OLD, member_id="m2", client_id="kafkajs")))
+    code, text = asked(mixed)
+    assert code == exit_code
+    assert f"{answer}: its members can change" in text
+    assert "Members whose library does not support it stay classic." in " ".join(text.split())
+    assert json.loads(asked(mixed, "--json")[1])["can_change"] is (True if exit_code == 0 else None)
 
 
 @pytest.mark.parametrize(("recorded", "expected", "warned"), [(1.0, 2.0, True), (2.0, 2.0, False)])

@@ -141,6 +141,14 @@ def test_the_summary_of_a_backfill_prints_no_control_characters_and_accepts_any_
     ]
 
 
+@pytest.mark.parametrize("flags", [("run",), ("ingest",)])
+def test_events_that_do_not_exist_are_refused_before_spark_starts(flags, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", None)
+    absent = str(tmp_path / "nosuch")
+    assert main(["pipeline", *flags, "--events", absent, "--tables", str(tmp_path / "tables")]) == 2
+    assert f"--events there is no {absent}" in capsys.readouterr().err.replace(":", "")
+
+
 def test_a_spark_property_without_a_value_is_refused(capsys):
     assert main(["pipeline", "maintain", "--tables", "t", "--spark", "spark.x"]) == 2
     assert "--spark: must be KEY=VALUE" in capsys.readouterr().err

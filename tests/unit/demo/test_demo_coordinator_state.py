@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.observed.coordinator_state import read_formatter
+from rebalance_agent.demo.observed import coordinator_state
+from rebalance_agent.demo.observed.coordinator_state import read_coordinator, read_formatter
 
 
 def record(group, generation):
@@ -31,3 +34,12 @@ def test_empty_output_has_no_group():
 def test_other_output_is_shown(text):
     with pytest.raises(DemoError, match="cannot read the output"):
         read_formatter(text)
+
+
+def test_a_broker_that_does_not_answer_is_an_error_of_the_demo(monkeypatch):
+    def late(*_arguments):
+        raise KafkaException(KafkaError(KafkaError.REQUEST_TIMED_OUT))
+
+    monkeypatch.setattr(coordinator_state, "AdminAnswers", lambda _seconds: late)
+    with pytest.raises(DemoError, match="--check: the coordinator did not describe its groups"):
+        read_coordinator(SimpleNamespace(bootstrap_servers="127.0.0.1:1"), ["orders"])

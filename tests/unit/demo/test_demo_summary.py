@@ -39,6 +39,7 @@ def test_the_json_form_is_the_documented_one():
                 "stall_seconds": [6.25],
                 "check": "ok",
                 "handovers": [],
+                "seats": {},
             }
         },
         "steps": [

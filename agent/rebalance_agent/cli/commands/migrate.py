@@ -47,8 +47,8 @@ examples:
 
 It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
-exit codes: 0 the group can migrate or has migrated, 1 it cannot, or this is unknown, or there is no such group, 2 wrong
-usage, or no response
+exit codes: 0 the group can migrate or has migrated, 1 it cannot, or a requirement is unknown, or there is no such
+group, 2 wrong usage, or no response
 """
 
 
@@ -131,4 +131,4 @@ def _written(step: MigrationStep, form: str) -> str:
 
 
 def _exit_code(answer: MigrationReadiness) -> int:
-    return 0 if answer.online else 1
+    return 0 if answer.can_change else 1

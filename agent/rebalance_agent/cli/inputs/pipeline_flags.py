@@ -8,13 +8,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.output_flag import add_output_flag
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session, submitted
 from rebalance_agent.pipeline.spark.task_progress import report_tasks
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
@@ -24,6 +25,7 @@ __all__ = [
     "add_tables_flags",
     "open_tables",
     "pairs",
+    "require_events",
     "stage_parser",
 ]
 
@@ -107,6 +109,18 @@ def open_tables(
         report_tasks(spark, progress.print_line) if progress else nullcontext(),
     ):
         yield DeltaTables(spark, options.tables)
+
+
+def require_events(folder: str) -> None:
+    """Refuse a local folder of events that does not exist, before Spark's jars are downloaded and Java starts.
+
+    Under ``spark-submit``, a path without a scheme may be on another file system. Spark also accepts patterns.
+
+    Raises:
+        InvalidInputError: the folder does not exist.
+    """
+    if not (re.search(r":/|[*?\[{]", folder) or submitted() or Path(folder).exists()):
+        raise InvalidInputError("--events", f"there is no {folder}")
 
 
 class ProgressLines:

@@ -13,6 +13,7 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
     add_kafka_flags,
     add_tables_flags,
     open_tables,
+    require_events,
     stage_parser,
 )
 from rebalance_agent.cli.output_flag import summary_text
@@ -88,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
     """Ingest, and return the exit code."""
     progress = ProgressLines("ingest")
     kafka = None if options.events else cluster_settings(options)
+    if options.events:
+        require_events(options.events)
     with open_tables(options, "ingest", None if kafka else progress) as tables:
         if kafka is None:
             done = _files(tables, options)

@@ -7,7 +7,13 @@ import dataclasses
 import datetime as dt
 import sys
 
-from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.inputs.pipeline_flags import (
+    ProgressLines,
+    add_tables_flags,
+    open_tables,
+    require_events,
+    stage_parser,
+)
 from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.cli.pipeline.report import write_report
@@ -59,6 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Run all stages, and return the exit code."""
+    require_events(options.events)
     progress = ProgressLines("run", every_s=0)
     clock = SystemClock()
     try:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
-from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Verdict
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
 from rebalance_agent.advice.migration.migration_steps import MigrationStep
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
@@ -24,7 +24,7 @@ def readiness_text(answer: MigrationReadiness, broker: int, flags: str = "") -> 
     lines = [f"{printable(answer.group.group)}: {_what(answer)}; settings of broker {broker}.", "", _verdict(answer)]
     for finding in answer.findings:
         lines += ["", *_finding(finding)]
-    if answer.online and not answer.done:
+    if answer.online and answer.can_change is not False and not answer.done:
         lines += ["", *_steps(answer, flags)]
     return "\n".join(lines) + "\n"
 
@@ -49,10 +49,14 @@ def _verdict(answer: MigrationReadiness) -> str:
         return wrapped("No: its members cannot change to the consumer protocol (KIP-848) while the group runs.")
     change = "its members can change to the consumer protocol (KIP-848) one by one, while the group runs"
     if answer.none_able:
-        return wrapped(f"The brokers allow it: {change}. But no member has a client that supports it.")
-    if answer.of(Verdict.UNKNOWN):
-        return wrapped(f"Yes, if the unknown requirements below are met: {change}.")
-    return wrapped(f"Yes: {change}.")
+        return wrapped(
+            "No: the brokers allow it, but no member has a client that supports the consumer protocol (KIP-848)."
+        )
+    some = any(finding.subject is Subject.CLIENTS for finding in answer.of(Verdict.CHANGES))
+    rest = " Members whose library does not support it stay classic." if some else ""
+    if answer.can_change is None:
+        return wrapped(f"Not known: {change}, if the unknown requirements below are met.{rest}")
+    return wrapped(f"Yes: {change}.{rest}")
 
 
 def _finding(finding: MigrationFinding) -> Iterator[str]:
@@ -169,6 +173,7 @@ def as_json(
         "classic_members": len(group.of(GroupType.CLASSIC)),
         "settings_of_broker": broker,
         "online": answer.online,
+        "can_change": answer.can_change,
         "done": answer.done,
         "step": asdict(step),
         "findings": [asdict(finding) for finding in answer.findings],

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
@@ -46,8 +46,15 @@ def read_coordinator(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, C
     """Return the coordinator's current view of each of ``groups``.
 
     Raises:
-        DemoError: Kafka's tool fails, or its output cannot be read.
+        DemoError: Kafka's tool fails, its output cannot be read, or the broker does not answer.
     """
+    try:
+        return _read(kafka, groups)
+    except KafkaException as error:
+        raise DemoError(f"--check: the coordinator did not describe its groups: {error.args[0].str()}") from error
+
+
+def _read(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, CoordinatorView]:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     responses_of = AdminAnswers(ADMIN_TIMEOUT_SECONDS)
     offsets = TopicPartition(OFFSETS_TOPIC, 0)

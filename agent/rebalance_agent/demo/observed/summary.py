@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rebalance_agent.demo.observed.differences import (
@@ -49,7 +49,8 @@ UNREAD = "the events could not be read"
 class GroupOutcome:
     """One group after the demo. ``members``: client id -> number of partitions; ``stall_seconds``: one per episode.
 
-    ``handovers``: the stalls of members that were replaced without a rebalance.
+    ``handovers``: the stalls of members that were replaced without a rebalance. ``seats``: client id -> client id
+    of the consumer that has this member's seat now, for seats that were handed over.
     """
 
     client: str
@@ -61,6 +62,7 @@ class GroupOutcome:
     stall_seconds: tuple[float, ...]
     check: str
     handovers: tuple[Stall, ...] = ()
+    seats: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,11 @@ def summarise(
             handovers=tuple(
                 event.stall for event in events if event.stall and event.trigger == Trigger.MEMBER_REPLACED
             ),
+            seats={
+                member.client_id: member.occupant.client_id
+                for member in (newest.members if newest else ())
+                if member.occupant
+            },
         )
     checked = [(step, step_differences(step)) for step in steps]
     if coordinator is not None:

@@ -10,7 +10,7 @@ from rebalance_agent.demo.observed.differences import (
     slowest_client,
     unchanged_differences,
 )
-from rebalance_agent.demo.observed.summary import OK, Summary
+from rebalance_agent.demo.observed.summary import OK, GroupOutcome, Summary
 from rebalance_agent.ui.words import UNKNOWN, stall_text
 
 __all__ = [
@@ -30,12 +30,12 @@ SUMMARY_HEADINGS = (
     "rebalances",
     "check",
     "seats handed over",
-    "stalls in s",
+    "stall, at least (s)",
     "partitions by member",
 )
 STEP_HEADINGS = ("step", "group", "seen as", "check", "stall", "slowest member")
 DEPLOY_TITLE = "The deploy replaced the same consumers in both groups:"
-DEPLOY_HEADINGS = ("group", "rebalances", "seats handed over", "partition-seconds stalled")
+DEPLOY_HEADINGS = ("group", "rebalances during the deploy", "seats handed over", "partition-seconds stalled")
 
 NO_REBALANCE = "no rebalance"
 """The text for a group that a step must not change."""
@@ -55,10 +55,15 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
             group.check,
             str(len(group.handovers)),
             " ".join(f"{seconds:.2f}" for seconds in group.stall_seconds) or UNKNOWN,
-            counts_text(group.members) or UNKNOWN,
+            counts_text({_seat_text(client, group): count for client, count in group.members.items()}) or UNKNOWN,
         )
         for name, group in summary.groups.items()
     ]
+
+
+def _seat_text(client: str, group: GroupOutcome) -> str:
+    """Return the name of a member: the coordinator keeps the client id of the consumer that first had the seat."""
+    return f"{group.seats[client]} in the seat of {client}" if client in group.seats else client
 
 
 def step_rows(summary: Summary) -> list[tuple[str, ...]]:

@@ -51,7 +51,7 @@ def update(tables: DeltaTables, now_ms: int, on_step: Callable[[str], None], *, 
         if now.version > before.version:
             _update(run, before.version, now.version, on_step)
     except NoIncrementError as reason:
-        on_step(f"all days: {reason}")
+        on_step(f"computing all days: {reason}")
         keep_changes(tables)
         run = Run(tables)
         run.begin(None)
@@ -70,7 +70,7 @@ def _before(tables: DeltaTables, *, full: bool) -> Progress:
         raise NoIncrementError("as requested")
     before = last_progress(tables)
     if before is None:
-        raise NoIncrementError("no run of this release has finished")
+        raise NoIncrementError("this is the first complete run of this release")
     if not all(map(tables.has_our_columns, _MADE)):
         raise NoIncrementError("a table is missing or has other columns")
     return before

@@ -26,7 +26,7 @@ from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
 from rebalance_agent.pipeline.spark.warehouse_folder import remove_at_exit
 
-__all__ = ["SessionSettings", "open_session", "spark_session"]
+__all__ = ["SessionSettings", "open_session", "spark_session", "submitted"]
 
 _LOOPBACK = "127.0.0.1"
 
@@ -113,7 +113,7 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
     settings = settings or SessionSettings()
     builder = SparkSession.builder.appName(name)
     configuration = dict(_MEANING)
-    if not _submitted():
+    if not submitted():
         _require_name()
         configuration |= _own(settings)
         remove_at_exit()
@@ -135,7 +135,7 @@ def _require_name() -> None:
         raise PipelineError(f"{text}: run as a user in that file, in our image 65532") from None
 
 
-def _submitted() -> bool:
+def submitted() -> bool:
     """Return whether ``spark-submit`` started this process and so has configured where and how Spark runs."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 

@@ -30,7 +30,7 @@ def report_tasks(spark: SparkSession, report: Callable[[str], None], every_s: fl
             except (Py4JError, OSError):
                 return  # Spark has ended; the code in the block gets the same error
             if tasks:
-                report(f"{done:,} of {tasks:,} tasks")
+                report(f"{done:,} of {tasks:,} tasks of the running Spark stages")
 
     thread = threading.Thread(target=watch, name="spark-tasks", daemon=True)
     thread.start()

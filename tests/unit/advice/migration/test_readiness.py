@@ -106,6 +106,26 @@ def test_without_any_group_of_the_protocol_the_feature_is_not_known():
     assert about(answer, Subject.PROTOCOL).verdict is Verdict.UNKNOWN
 
 
+COPIED = one_member(assignment_user_data=7, client_id="readings-1")
+ROLLING, STOP = "two rolling restarts", "stop all members and start them with group.protocol=consumer"
+
+
+@pytest.mark.parametrize(
+    ("assignor", "client_id", "setting", "said"),
+    [
+        ("cooperative-sticky", "rdkafka", "group.protocol=consumer", (False, True)),
+        ("cooperative-sticky", "readings-1", "group.protocol=consumer", (True, True)),
+        ("cooperative-sticky", "consumer-orders-1", "partition.assignment.strategy=range", (True, False)),
+        ("copartitioned-sticky", "readings-1", "partition.assignment.strategy=range", (True, False)),
+    ],
+)
+def test_the_way_around_user_data_depends_on_the_library(assignor, client_id, setting, said):
+    member = replace(COPIED.members[0], client_id=client_id)
+    finding = about(checked(replace(COPIED, assignor=assignor, members=(member,))), Subject.USER_DATA)
+    assert finding.setting == setting
+    assert (ROLLING in finding.fix, STOP in finding.fix.lower()) == said
+
+
 def test_user_data_of_subscriptions_does_not_block():
     assert checked(one_member(user_data=b"owned")).online is True
 

@@ -16,6 +16,7 @@ from rebalance_agent.demo.screens.fitted_table import fitted_lines
 from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 from rebalance_agent.demo.screens.screen import Screen
 from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.reported.seat_event import SeatOccupant
 from support.observer.demo_events import EVENT, GROUP, snapshot
 
 
@@ -75,3 +76,11 @@ def test_a_seat_that_was_handed_over_is_not_counted_as_a_rebalance():
     (row,) = summary_rows(summarise((GROUP,), {"g": [EVENT, EVENT, replaced]}, {}, (), None))
     shown = dict(zip(SUMMARY_HEADINGS, row, strict=True))
     assert (shown["rebalances"], shown["seats handed over"]) == ("2", "1")
+
+
+def test_a_seat_shows_the_consumer_that_has_it_now():
+    occupied = replace(snapshot("m", "v1-1", 0, 1, 2), occupant=SeatOccupant("v2-1", "/10.0.0.9", 1_000))
+    members = (occupied, snapshot("n", "v1-2", 3))
+    (row,) = summary_rows(summarise((GROUP,), {"g": [replace(EVENT, members=members)]}, {}, (), None))
+    shown = dict(zip(SUMMARY_HEADINGS, row, strict=True))["partitions by member"]
+    assert shown == "v1-2=1 v2-1 in the seat of v1-1=3"

@@ -30,7 +30,7 @@ def test_tasks_of_all_running_stages_are_reported_until_the_end():
 
     with report_tasks(spark(STAGES.get), receive, every_s=0.001):
         assert once.wait(30)
-    assert set(received) == {"1,000 of 1,500 tasks"}
+    assert set(received) == {"1,000 of 1,500 tasks of the running Spark stages"}
     assert not [each for each in threading.enumerate() if each.name == "spark-tasks"]
 
 
