@@ -93,4 +93,4 @@ def test_stages_that_keep_going_leave_it_to_the_report_to_fail_until_the_rows_ar
 def test_what_is_missing_is_said_with_exit_code_2(run, tmp_path):
     code, _, said = run(tmp_path, "run", "--events", tmp_path / "nowhere")
     assert code == 2
-    assert "has no files of events" in said
+    assert "--events: there is no" in said
