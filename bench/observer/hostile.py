@@ -2,9 +2,8 @@
 
 Each attack runs alone, and then all attacks run together. Beside them there are `GROUPS` ordinary groups, a group whose
 records are timed, and a group of 2,000 members and 10,000 partitions that rebalances every 30 seconds. All of these
-exist before the observer starts, and commit. The delay is the
-time until the API, requested every 0.1 s, shows the record's generation. A process that only reads the topic is
-measured in the same run.
+exist before the observer starts, and commit. The delay is the time until the API, requested every 0.1 s, shows the
+record's generation. A process that only reads the topic is measured in the same run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A request that a scheduler repeats; after failures, it is sent less often."""
+"""A request that a scheduler repeats; after failures, it is sent less often. Also logs repeated reasons once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,31 @@ from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.collector_context import CollectorContext, PollName
 from rebalance_agent.cluster.worker import failure_reason
 
-__all__ = ["Poll"]
+__all__ = ["REASONS_MAX", "LoggedReasons", "Poll"]
+
+REASONS_MAX = 20
+"""Maximum number of reasons to log, since some reasons contain text from a broker."""
 
 _log = logging.getLogger(__name__)
+
+
+class LoggedReasons:
+    """Logs each reason why a poll does not measure or describe something, as a warning, once."""
+
+    def __init__(self, log: logging.Logger, text: str) -> None:
+        """``text``: the message, with ``{}`` for the reason."""
+        self._log, self._text = log, text
+        self._reasons: set[str] = set()
+
+    def warn(self, reason: str) -> None:
+        """Log a reason, unless it was logged since the last `clear`, or too many were."""
+        if reason not in self._reasons and len(self._reasons) < REASONS_MAX:
+            self._reasons.add(reason)
+            self._log.warning("%s", self._text.format(reason))
+
+    def clear(self) -> None:
+        """Log all reasons again if they occur again."""
+        self._reasons.clear()
 
 
 @dataclass(eq=False, repr=False)

@@ -15,6 +15,7 @@ from typing import Protocol
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.describing.epoch_describer import EpochDescriptions, EpochListing, Place
+from rebalance_agent.cluster.repeated_poll import LoggedReasons
 from rebalance_agent.cluster.worker import failure_reason
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import SETTLED, GroupState
@@ -34,9 +35,6 @@ MOVING_MAX = 100
 
 RETRY_MAX_S = 60.0
 """Longest time (seconds) between attempts after failures."""
-
-REASONS_MAX = 20
-"""Maximum number of reasons to log, since some reasons contain text from a broker."""
 
 _TEXT = "groups of the newer protocols are described without epochs: {}"
 
@@ -87,7 +85,7 @@ class EpochPoll:
         self._idle_ms: int | None = None
         self._moving: dict[str, Place] = {}
         self._refused: Mapping[str, str] = {}
-        self._warned: set[str] = set()
+        self._warned = LoggedReasons(_log, _TEXT)
         self._lock = threading.Lock()  # the two polls run in different threads
 
     def handles(self, group: str) -> bool:
@@ -131,7 +129,7 @@ class EpochPoll:
         except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
             self._failure = failure_reason(error, "describe", _log)
             self._not_before = self._context.clock.monotonic() + self._backoff.next()
-            self._warn(self._failure)
+            self._warned.warn(self._failure)
             self._context.meters.polled("describe", self._context.clock.monotonic() - begun, None)
         else:
             self._failure = ""
@@ -147,14 +145,8 @@ class EpochPoll:
                     self._describer = self._make()
                 except InvalidInputError as error:
                     self._unusable = str(error)
-                    self._warn(self._unusable)
+                    self._warned.warn(self._unusable)
             return self._describer
-
-    def _warn(self, reason: str) -> None:
-        """Log why this poll does not describe groups: once for each reason, until it describes all groups."""
-        if reason not in self._warned and len(self._warned) < REASONS_MAX:
-            self._warned.add(reason)
-            _log.warning(_TEXT.format(reason))
 
     def _ask(self, describer: Describer) -> None:
         with self._lock:
@@ -225,7 +217,7 @@ class EpochPoll:
             others = {name: reason for name, reason in self._refused.items() if name not in groups}
             self._refused = {**others, **answer.refused}
             for reason in set(answer.refused.values()):
-                self._warn(reason)
+                self._warned.warn(reason)
         for group in answer.groups:
             absent = absent_ms if group.group in new else None
             idle = idle_ms if group.group in begun else None

@@ -12,6 +12,7 @@ from typing import Protocol
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.describing.share_offsets import ShareOffset, SharePositions
+from rebalance_agent.cluster.repeated_poll import LoggedReasons
 from rebalance_agent.cluster.worker import failure_reason
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.generation_diff import Partition
@@ -27,9 +28,6 @@ PARTITIONS_MAX = 20_000
 
 RETRY_MAX_S = 60.0
 """Longest time (seconds) between attempts after failures."""
-
-REASONS_MAX = 20
-"""Maximum number of reasons to log, since some reasons contain text from a broker."""
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +70,7 @@ class ShareLagPoll:
         self._unusable = False
         self._ends = EndOffsets()
         self._backoff, self._not_before = Backoff(1.0, RETRY_MAX_S), float("-inf")
-        self._warned: set[str] = set()
+        self._warned = LoggedReasons(_log, "the lag of share groups is not measured: {}")
 
     def poll(self) -> None:
         """Measure. Never raises."""
@@ -87,11 +85,11 @@ class ShareLagPoll:
             self.lags = self._measured(followed)
         except InvalidInputError as error:
             self._unusable = True
-            self._warn(str(error))
+            self._warned.warn(str(error))
         except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
             self.lags = NO_LAGS
             self._not_before = self._context.clock.monotonic() + self._backoff.next()
-            self._warn(failure_reason(error, "share_lag", _log))
+            self._warned.warn(failure_reason(error, "share_lag", _log))
         else:
             self._backoff.reset()
 
@@ -108,7 +106,7 @@ class ShareLagPoll:
         now = self._context.clock.monotonic()
         self._ends.take(now, self._context.cluster.ends(set().union(*chosen.values())))
         for group, reason in found.refused.items():
-            self._warn(f"for example of {group!r}: {reason}")
+            self._warned.warn(f"for example of {group!r}: {reason}")
         lags = {group: self._lag(positions) for group, positions in chosen.items()}
         return {group: lag for group, lag in lags.items() if lag}
 
@@ -125,11 +123,5 @@ class ShareLagPoll:
                 chosen[group] = positions
                 room -= len(positions)
             else:
-                self._warn(f"for example of {group!r}: at most {PARTITIONS_MAX} partitions are measured")
+                self._warned.warn(f"for example of {group!r}: at most {PARTITIONS_MAX} partitions are measured")
         return chosen
-
-    def _warn(self, reason: str) -> None:
-        """Log why lags are not measured, once for each reason."""
-        if reason not in self._warned and len(self._warned) < REASONS_MAX:
-            self._warned.add(reason)
-            _log.warning("the lag of share groups is not measured: %s", reason)

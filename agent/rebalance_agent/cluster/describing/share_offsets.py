@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -83,7 +84,7 @@ class ShareOffsets:
         groups: dict[str, Mapping[Partition, ShareOffset]] = {}
         refused: dict[str, str] = {}
         for (_, names), frame in zip(asked, answers, strict=True):
-            found = _positions(frame, version, names)
+            found = _positions(frame, version, set(names))
             groups |= found.groups
             refused |= found.refused
         return SharePositions(groups, refused)
@@ -97,11 +98,11 @@ def _encode(names: Sequence[str], version: int, correlation_id: int, client_id: 
     return encode_share_offsets(correlation_id, client_id, names, version)
 
 
-def _positions(frame: bytes | ClusterError, version: int, names: Sequence[str]) -> SharePositions:
+def _positions(frame: bytes | ClusterError, version: int, names: AbstractSet[str]) -> SharePositions:
     if isinstance(frame, ClusterError):
         return SharePositions(refused=dict.fromkeys(names, str(frame)))
     try:
-        answered = [group for group in decode_share_offsets(frame, version) if group["group_id"] in set(names)]
+        answered = [group for group in decode_share_offsets(frame, version) if group["group_id"] in names]
     except DecodeError as error:
         return SharePositions(refused=dict.fromkeys(names, str(error)))
     return SharePositions(

@@ -12,6 +12,7 @@ from typing import cast
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.baseline import NAME_BYTES_MAX
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.offsets_topic.work_share.fair_share import FairShare
 from rebalance_agent.offsets_topic.work_share.record_claims import bounded_claims
@@ -20,9 +21,6 @@ from rebalance_agent.tracking.observations import GroupRecord
 from rebalance_agent.tracking.observed_record import observed_generation
 
 __all__ = ["LedShare"]
-
-NAME_BYTES_MAX = 32_767
-"""Longest name of a group in Kafka, in bytes; an event may have a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class LedShare:
     def put(self, event: LedGenerationEvent) -> None:
         """Process a reported generation, now or when its group may cause work again."""
         name = event.group.encode()
-        if not self._hidden() or len(name) > NAME_BYTES_MAX:
+        if not self._hidden() or len(name) > NAME_BYTES_MAX:  # an event may name what Kafka's protocol cannot
             return
         led = _Led(event, GROUP_METADATA.key.encode(2, {"group": event.group}))
         with self._using:

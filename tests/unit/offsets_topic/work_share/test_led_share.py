@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.model.baseline import NAME_BYTES_MAX
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.offsets_topic.work_share.led_share import NAME_BYTES_MAX, LedShare
+from rebalance_agent.offsets_topic.work_share.led_share import LedShare
 from rebalance_agent.offsets_topic.work_share.record_claims import FREE_CLAIMS, claims
 from rebalance_agent.offsets_topic.work_share.work_budget import GROUP_RATE, work_seconds
 from support.observer.fakes import fake_context
