@@ -12,7 +12,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed_since
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Outage
+from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
 from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
@@ -62,15 +62,13 @@ class TrackerContext:
         """Create the budget of ``state_bytes_max`` for the groups' states."""
         object.__setattr__(self, "state_budget", StateBudget(self.commits.span_ms, self.state_bytes_max))
 
-    def unanswered_since(self, partition: int, at_ms: int) -> bool:
-        """Return whether the coordinator of this offsets topic partition may have failed to answer after ``at_ms``.
+    def unreached_since(self, partition: int, at_ms: int) -> bool:
+        """Return whether requests may not have reached the coordinator of this offsets topic partition after ``at_ms``.
 
         ``at_ms`` is by the coordinators' clock (epoch ms).
         """
-        if self.outages.since(at_ms + (self.offset.ms or 0)):
-            return True
-        slow = any(period.until_ms >= at_ms for period in self.commits.answers.outages(FOREVER_MS))
-        return slow or changed_since(at_ms, self.coordinators.changes(partition))
+        outage = self.outages.since(at_ms + (self.offset.ms or 0))
+        return outage or changed_since(at_ms, self.coordinators.changes(partition))
 
     def outages_until(self, now_ms: int) -> tuple[Outage, ...]:
         """Return the recent outages of brokers known at ``now_ms`` (observer's clock), by the coordinators' clock.

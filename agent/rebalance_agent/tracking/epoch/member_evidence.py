@@ -110,10 +110,10 @@ class MemberEvidence:
         return min((at_ms for at_ms in commits if at_ms is not None), default=None)
 
     def _unheard(self, member_id: str, started_ms: int) -> bool:
-        """Whether the coordinator may have failed to answer a member in a rebalance, or in the session timeout before.
+        """Whether requests of a member may not have arrived in a rebalance, or in the session timeout before.
 
         The result is False for members whose rejoin is recorded, and for members that share their partitions.
         """
-        if self._shared or not self._context.unanswered_since(self._partition, started_ms - SESSION_TIMEOUT_MS):
+        if self._shared or not self._context.unreached_since(self._partition, started_ms - SESSION_TIMEOUT_MS):
             return False
         return not self._records.uses_classic_protocol(member_id)

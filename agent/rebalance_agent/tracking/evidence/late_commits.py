@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_agent.model.group import Member
-from rebalance_agent.tracking.evidence.commits.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS
+from rebalance_agent.tracking.evidence.commits.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS, backlog_ms
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
 from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms
 
@@ -28,10 +28,12 @@ def surely_worked_ms(
     worked_ms: int | None, changes: Iterable[CoordinatorChange], outages: Iterable[Outage]
 ) -> int | None:
     """Return until when a member certainly worked if its commits show ``worked_ms``; late commits may be old."""
-    late = [(change.after_ms, change.until_ms) for change in changes]
-    late += [(away.after_ms, min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)) for away in outages]
+    late = [(change.after_ms, change.until_ms + BACKLOG_MS) for change in changes]
+    for away in outages:
+        until_ms = min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)
+        late.append((away.after_ms, until_ms + (backlog_ms(away.after_ms, until_ms) if away.slow else BACKLOG_MS)))
     for after_ms, until_ms in sorted(late, reverse=True):
-        if worked_ms is not None and after_ms < worked_ms <= until_ms + BACKLOG_MS:
+        if worked_ms is not None and after_ms < worked_ms <= until_ms:
             worked_ms = after_ms - COMMIT_DELAY_MS
     return worked_ms
 

@@ -99,6 +99,12 @@ def test_after_an_outage_members_may_have_lost_what_they_kept_since_their_last_w
     assert stall.upper_partition_seconds == pytest.approx(4 * 14.2, abs=0.04)
 
 
+def test_members_lose_nothing_while_their_coordinator_answers_slowly():
+    """It gets the request of a member that leaves, though it answers seconds late."""
+    late = [committed(at, 0, 1, 2, 3, seen=at + 2_800) for at in range(GONE_AWAY, BACK, 2_800)]
+    assert kept_stall(*WORK, *late).seconds == 0.0
+
+
 def test_without_commits_before_they_may_have_stood_still_since_the_generation_before():
     assert kept_stall(*OUTAGE).seconds == pytest.approx(30.7, abs=0.01)
 

@@ -21,6 +21,7 @@ __all__ = [
     "STUCK_MS",
     "UNANSWERED_MS",
     "SlowAnswers",
+    "backlog_ms",
 ]
 
 BACKLOG_MS = 15_000
@@ -52,6 +53,11 @@ OLD_MS = 30_000
 SLOW_MAX = 64
 """Maximum number of periods of slow answers kept, and maximum periods in which commits waited: enough for at least a
 minute."""
+
+
+def backlog_ms(since_ms: int, until_ms: int) -> int:
+    """Return how long (ms) clients may still send waiting commits after a period (epoch ms) of slow answers."""
+    return min(until_ms - since_ms, BACKLOG_MS)
 
 
 class _Slow(NamedTuple):
@@ -110,6 +116,6 @@ class SlowAnswers:
                 late_ms = max(late_ms, took_ms - PROMPT_MS)
         taken_ms = recorded_ms - late_ms
         for since_ms, until_ms, _ in self._stuck:
-            if since_ms <= recorded_ms <= until_ms + min(until_ms - since_ms, BACKLOG_MS):
+            if since_ms <= recorded_ms <= until_ms + backlog_ms(since_ms, until_ms):
                 taken_ms = min(taken_ms, since_ms)
         return taken_ms - COMMIT_DELAY_MS
