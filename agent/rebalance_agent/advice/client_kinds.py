@@ -1,7 +1,8 @@
 """Derives from recorded generations which client libraries a group's members may use, and what assignors these run.
 
-No record names the client library. A default client id identifies the library, and the assignor's name and the format
-of the user data rule out others. Otherwise any library is possible; the advice then names the condition.
+No record names the client library. A client behind a gateway may name its own (KIP-511). A default client id identifies
+the library, and the assignor's name and the format of the user data rule out others. Otherwise any library is possible;
+the advice then names the condition.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from enum import StrEnum
 from rebalance_agent.assignors import find_strategy
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import is_cooperative
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = [
     "Change",
@@ -21,6 +23,7 @@ __all__ = [
     "can_be_static",
     "change_to",
     "is_adapted",
+    "named_kind",
     "possible_clients",
     "possible_kinds",
     "usable",
@@ -99,6 +102,15 @@ _DEFAULT_IDS = (
 )
 """Client ids that libraries use if users set none, in the order of checks; Java's default contains the group."""
 
+_NAMES = (
+    (ClientKind.JAVA, re.compile(r"apache-kafka-java")),
+    (ClientKind.FRANZ_GO, re.compile(r"kgo")),
+    (ClientKind.KAFKA_PYTHON, re.compile(r"kafka-python")),
+    (ClientKind.LIBRDKAFKA, re.compile(r"librdkafka|confluent-kafka-\w+")),
+    (ClientKind.SARAMA, re.compile(r"sarama")),
+)
+"""The names that libraries send to brokers (KIP-511); the other libraries do not name themselves."""
+
 _GENERATION_BYTES = 4
 """Length of ``cooperative-sticky`` user data that is only a generation; librdkafka and franz-go write partitions."""
 
@@ -129,6 +141,11 @@ def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: 
     if name == "cooperative-sticky" and len(user_data or b"") == _GENERATION_BYTES:
         kinds = [kind for kind in kinds if kind not in {ClientKind.LIBRDKAFKA, ClientKind.FRANZ_GO}]
     return tuple(kinds)
+
+
+def named_kind(software: ClientSoftware) -> ClientKind | None:
+    """Return the library that a client names in its ApiVersions requests (KIP-511); None if it is not known here."""
+    return next((kind for kind, name in _NAMES if name.fullmatch(software.name)), None)
 
 
 def is_adapted(name: str) -> bool:

@@ -7,13 +7,17 @@ import subprocess
 import sys
 import threading
 import uuid
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
 from rebalance_agent.cli import main
+from support.gateway.gateway_members import KafkaPythonMember
+from support.gateway.gatewaying import gatewaying
+from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import create_topic
 from support.migration.members import Broker, ClassicMember, EpochMember, stable
+from support.observer.observing import eventually, observing
 
 pytestmark = pytest.mark.integration
 
@@ -95,6 +99,33 @@ def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsy
     code, found = answer(kafka, capsys, group)
     assert (code, found["done"]) == (0, True)
     assert found["report"]["since"]["rebalances"] > 0
+
+
+def test_the_libraries_of_members_behind_a_gateway_are_known(kafka, monkeypatch):
+    topic, unique = create_topic(kafka, PARTITIONS), uuid.uuid4().hex[:8]
+    group, published = f"migrate-{unique}", f"events-{unique}"
+    monkeypatch.setenv("REBALANCE_AGENT_EVENTS_TOPIC", published)
+    with (
+        observing(kafka.bootstrap_servers, events_topic=published),
+        gatewaying(kafka.bootstrap_servers, events_topic=published) as through,
+        closing(LibrdkafkaMember(through.bootstrap, group, topic, "one")) as one,
+        closing(KafkaPythonMember(through.bootstrap, group, topic, "other")) as other,
+    ):
+        eventually(lambda: one.owned and other.owned and len(one.owned | other.owned) == PARTITIONS)
+        command = [sys.executable, "-m", "rebalance_agent.cli.main", "migrate", group, "--json"]
+        command += ["--bootstrap-servers", kafka.bootstrap_servers]
+        code, found = eventually(lambda: with_libraries(command))
+    assert (code, found["can_change"]) == (0, True)
+    assert [each["text"] for each in found["findings"] if each["subject"] in {"clients", "protocol"}] == [
+        "other cannot change: kafka-python does not support the consumer protocol"
+    ]
+
+
+def with_libraries(command):
+    """The exit code and the JSON, once the events of both members are published."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    found = json.loads(done.stdout)
+    return (done.returncode, found) if found["can_change"] is not None else None
 
 
 def test_a_group_that_does_not_exist(kafka, capsys):

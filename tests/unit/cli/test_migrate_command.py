@@ -17,6 +17,7 @@ from rebalance_agent.cli.commands import migrate
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
 from rebalance_agent.cli.screens.migrate_text import what_if_text
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
 from support.tracker.histories import STRATEGIES, walked
@@ -46,8 +47,9 @@ class Recorded(MigratingGroupRecords):
 def asked(monkeypatch, capsys):
     """Run the command for a group and settings of its broker; return the exit code and the output."""
 
-    def run(group, *arguments, broker=BROKER, events=()):
-        inputs = MigrationInputs(BrokerLimits(broker, {}, consumer_groups=True), 1, Recorded(group), 0)
+    def run(group, *arguments, broker=BROKER, events=(), software=None):
+        limits = BrokerLimits(broker, {}, consumer_groups=True)
+        inputs = MigrationInputs(limits, 1, Recorded(group), 0, past=tuple(events), software=software or {})
         monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
         monkeypatch.setattr(migrate, "read_inputs", lambda _options: inputs)
         monkeypatch.setattr(
@@ -85,6 +87,15 @@ def test_an_answer_that_depends_on_the_clients_says_so_and_is_not_a_yes(asked, c
     assert code == 1
     assert answer in " ".join(text.split())
     assert ("Steps:" in text) is (client_id == "own")
+
+
+@pytest.mark.parametrize(("version", "fix"), [("2.11.1", "librdkafka 2.12 or later"), ("2.12.0", None)])
+def test_a_client_library_that_a_gateway_reported_is_known(asked, version, fix):
+    group = replace(ORDERS, members=(replace(OLD, client_id="own"),))
+    code, text = asked(group, software={"m1": ClientSoftware("librdkafka", version)})
+    assert (code, "Yes: its members can change" in text) == (0, True)
+    assert ("cannot change with librdkafka 2.11.1" in text) is bool(fix)
+    assert fix is None or fix in text
 
 
 @pytest.mark.parametrize(("other", "exit_code", "answer"), [("consumer-orders-1", 0, "Yes"), ("own", 1, "Not known")])

@@ -24,17 +24,21 @@ def broker_findings(group: MigratingGroup, limits: BrokerLimits, assignor: str |
 
 
 def _protocol(limits: BrokerLimits) -> Iterator[MigrationFinding]:
-    if limits.supported is False:
-        text = "The brokers do not run the consumer protocol"
-        setting = "group.coordinator.rebalance.protocols=classic,consumer"
-        yield MigrationFinding(Subject.PROTOCOL, Verdict.BLOCKS, text, f"Start the brokers with {setting}.", setting)
-    elif limits.supported is None:
+    upgrade = "kafka-features.sh upgrade --feature group.version=1"
+    if limits.supported is None:
         yield MigrationFinding(
             Subject.PROTOCOL,
             Verdict.UNKNOWN,
             "The cluster's feature group.version must be 1 or more, which is not visible here; no group uses it yet",
-            "`kafka-features.sh describe` shows it, and `kafka-features.sh upgrade --feature group.version=1` sets it.",
+            f"`kafka-features.sh describe` shows it, and `{upgrade}` sets it.",
         )
+    elif limits.supported is False and limits.excluded:
+        text = "The brokers do not run the consumer protocol"
+        setting = "group.coordinator.rebalance.protocols=classic,consumer"
+        yield MigrationFinding(Subject.PROTOCOL, Verdict.BLOCKS, text, f"Start the brokers with {setting}.", setting)
+    elif limits.supported is False:
+        text = "The cluster does not allow the consumer protocol: its feature group.version is 0"
+        yield MigrationFinding(Subject.PROTOCOL, Verdict.BLOCKS, text, f"Run `{upgrade}`.", "group.version=1")
 
 
 def _policy(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:

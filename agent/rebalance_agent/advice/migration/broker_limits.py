@@ -27,11 +27,13 @@ class BrokerLimits:
     """Settings of one broker and of one group by name; a setting that was not read is unknown.
 
     ``consumer_groups``: whether the cluster has a group of the consumer protocol, so that ``group.version`` allows it.
+    ``group_version``: the level of that feature, 0 if it is not enabled; None if it is not known.
     """
 
     broker: Mapping[str, str]
     group: Mapping[str, str]
     consumer_groups: bool = False
+    group_version: int | None = None
 
     @property
     def policy(self) -> str | None:
@@ -69,8 +71,15 @@ class BrokerLimits:
         """Whether the brokers support the consumer protocol at all; None if that is not known."""
         if self.consumer_groups:
             return True
+        if self.excluded:
+            return False
+        return None if self.group_version is None else self.group_version >= 1
+
+    @property
+    def excluded(self) -> bool:
+        """Whether the brokers are configured without the consumer protocol."""
         listed = self.broker.get(_PROTOCOLS)
-        return False if listed is not None and "consumer" not in listed.lower() else None
+        return listed is not None and "consumer" not in listed.lower()
 
     @property
     def session_timeout_ms(self) -> int | None:

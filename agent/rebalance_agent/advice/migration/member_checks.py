@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from rebalance_agent.advice.client_kinds import ClientKind, PossibleClients, is_adapted, possible_kinds
+from rebalance_agent.advice.client_kinds import ClientKind
 from rebalance_agent.advice.migration.broker_checks import RESTART_ALL
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
+from rebalance_agent.advice.migration.client_checks import (
+    NEW_PROTOCOL,
+    client_findings,
+    client_kinds,
+    names_of,
+)
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.re2_patterns import not_in_re2
 from rebalance_agent.model.group import GroupType, is_cooperative
-from rebalance_agent.model.member_changes import member_name
 
-__all__ = ["KIP_848_SINCE", "member_findings", "none_able"]
-
-KIP_848_SINCE = {
-    ClientKind.JAVA: "4.0, with group.protocol=consumer",
-    ClientKind.LIBRDKAFKA: "2.12, with group.protocol=consumer",
-    ClientKind.FRANZ_GO: "1.22, with the option ServerSideBalancer",
-}
-"""Library -> its first release with the final consumer protocol; other known libraries do not have the protocol."""
-
-NEW_PROTOCOL = "group.protocol=consumer"
-
-NAMES_MAX = 3
-"""Maximum number of members named in a sentence."""
+__all__ = ["member_findings"]
 
 
 def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Sequence[str]) -> Iterator[MigrationFinding]:
@@ -35,7 +28,7 @@ def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Seque
         yield from _user_data(group)
         yield from _timeouts(group, limits)
     yield from _patterns(patterns)
-    yield from _clients(group)
+    yield from client_findings(group)
     yield from _static(group)
     yield from _mixed(group, limits)
 
@@ -45,7 +38,7 @@ def _unreadable(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.MALFORMED,
             Verdict.BLOCKS,
-            f"Brokers cannot read the subscription or the assignment of {_names(members)}",
+            f"Brokers cannot read the subscription or the assignment of {names_of(members)}",
             f"Restart {'it' if len(members) == 1 else 'them'} with one of Kafka's assignors, {RESTART_ALL}.",
             "partition.assignment.strategy=range",
         )
@@ -56,7 +49,7 @@ def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.USER_DATA,
             Verdict.BLOCKS,
-            f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}). Brokers would "
+            f"The leader writes user data into assignments of {group.assignor} (to {names_of(members)}). Brokers would "
             "lose this data, and therefore reject the change",
             *_without_user_data(group),
         )
@@ -69,7 +62,7 @@ def _without_user_data(group: MigratingGroup) -> tuple[str, str]:
     """
     rolling = "two rolling restarts to an assignor without user data, such as range, with both assignors in each list"
     stop = f"stop all members and start them with {NEW_PROTOCOL}, which brokers always allow"
-    kinds = list(_kinds(group).values()) if is_cooperative(group.assignor or "") else []
+    kinds = list(client_kinds(group).values()) if is_cooperative(group.assignor or "") else []
     if not any(ClientKind.LIBRDKAFKA in some for some in kinds):
         return f"Use {rolling}, {RESTART_ALL}.", "partition.assignment.strategy=range"
     why = "librdkafka rejects a list of eager and cooperative assignors"
@@ -105,52 +98,13 @@ def _patterns(patterns: Sequence[str]) -> Iterator[MigrationFinding]:
             yield MigrationFinding(Subject.PATTERNS, Verdict.BLOCKS, text, fix)
 
 
-def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
-    kinds = _kinds(group)
-    if unable := _unable(kinds):
-        libraries = sorted({str(kind) for member in unable for kind in kinds[member]})
-        text = f"{_names(unable)} cannot change: {' or '.join(libraries)} does not support the consumer protocol"
-        fix = "Brokers also serve such members in a group of the new protocol; the group stays mixed until they change."
-        yield MigrationFinding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
-    if unsure := [member for member, some in kinds.items() if len(some) > 1 and set(some) & KIP_848_SINCE.keys()]:
-        since = "; ".join(f"{kind} {release}" for kind, release in KIP_848_SINCE.items())
-        text, fix = f"The client library of {_names(unsure)} is not recorded", f"It must be one of: {since}."
-        if is_adapted(group.assignor or ""):
-            text = (
-                f"Kafka's clients have no {group.assignor}: {_names(unsure)} must use this library, or be behind a "
-                "gateway"
-            )
-            fix = (
-                "With this library, kafka-python and aiokafka do not support the consumer protocol, and "
-                "confluent-kafka supports it only in its own consumer. Behind a gateway, the client must be one of: "
-                f"{since}."
-            )
-        yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, fix)
-
-
-def none_able(group: MigratingGroup) -> bool:
-    """Return whether the clients of all classic members of ``group`` are known to have no consumer protocol."""
-    kinds = _kinds(group)
-    return bool(kinds) and len(_unable(kinds)) == len(kinds)
-
-
-def _kinds(group: MigratingGroup) -> Mapping[MigratingMember, PossibleClients]:
-    return {
-        member: possible_kinds(group.group, group.assignor, member.client_id, member.user_data)
-        for member in group.of(GroupType.CLASSIC)
-    }
-
-
-def _unable(kinds: Mapping[MigratingMember, PossibleClients]) -> list[MigratingMember]:
-    return [member for member, some in kinds.items() if some and not set(some) & KIP_848_SINCE.keys()]
-
-
 def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:
     if members := [member for member in group.of(GroupType.CLASSIC) if member.instance_id is not None]:
         yield MigrationFinding(
             Subject.STATIC,
             Verdict.CHANGES,
-            f"A new member with the instance id of a running member fences that member immediately ({_names(members)})",
+            "A new member with the instance id of a running member fences that member immediately "
+            f"({names_of(members)})",
             "Stop each static member before its successor starts.",
         )
 
@@ -161,9 +115,3 @@ def _mixed(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFin
         back = "; if the new ones leave, the group becomes classic again" if limits.downgrades else ""
         text = f"The migration is under way: {len(classic)} of {len(group.members)} members are classic{back}"
         yield MigrationFinding(Subject.MIXED, Verdict.CHANGES, text, "Replace the classic members, one by one.")
-
-
-def _names(members: Sequence[MigratingMember]) -> str:
-    names = list(dict.fromkeys(member_name(member.client_id, member.instance_id) for member in members))
-    rest = len(names) - NAMES_MAX
-    return ", ".join(names[:NAMES_MAX]) + (f" and {rest} more" if rest > 0 else "")

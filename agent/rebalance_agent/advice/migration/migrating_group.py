@@ -11,6 +11,7 @@ from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
 from rebalance_agent.groupprotocol.records import Record
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["MigratingGroup", "MigratingGroupRecords", "MigratingMember"]
 
@@ -34,7 +35,7 @@ class MigratingMember:
     ``malformed``: the member's subscription or assignment is not in the consumer protocol's form.
     ``assignment_user_data``: bytes of user data that the assignor wrote for the member. ``user_data``: bytes of user
     data in the subscription. ``settled``: in a group of type consumer, the member has its assignment of the newest
-    epoch, and nothing to revoke.
+    epoch, and nothing to revoke. ``software``: the client library, if a gateway reported it.
     """
 
     member_id: str
@@ -47,6 +48,7 @@ class MigratingMember:
     assignment_user_data: int = 0
     user_data: bytes | None = None
     settled: bool = True
+    software: ClientSoftware | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class MigratingGroup:
     def of(self, protocol: GroupType) -> tuple[MigratingMember, ...]:
         """Return the members that use ``protocol``."""
         return tuple(member for member in self.members if member.protocol is protocol)
+
+    def with_software(self, software: Mapping[str, ClientSoftware]) -> MigratingGroup:
+        """Return the group with the client libraries of its members, by member id."""
+        members = (replace(member, software=software.get(member.member_id)) for member in self.members)
+        return replace(self, members=tuple(members))
 
 
 @dataclass(slots=True)

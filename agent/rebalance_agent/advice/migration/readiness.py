@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from rebalance_agent.advice.migration.broker_checks import broker_findings
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.member_checks import member_findings, none_able
+from rebalance_agent.advice.migration.client_checks import none_able
+from rebalance_agent.advice.migration.member_checks import member_findings
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE

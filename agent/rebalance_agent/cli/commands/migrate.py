@@ -85,9 +85,8 @@ def run(options: argparse.Namespace) -> int:
     if options.watch:
         return _watched(options, inputs, wishes)
     answer = readiness(inputs.group, inputs.limits, wishes)
-    past = past_in_cluster(options).events
-    report = report_of(past)
-    compared = _compared(history_of(past), inputs, wishes)
+    report = report_of(inputs.past)
+    compared = _compared(history_of(inputs.past), inputs, wishes)
     if options.output != "text":
         print(as_text(as_json(answer, inputs.broker, step_of(answer), compared, report), options.output))
         return _exit_code(answer)

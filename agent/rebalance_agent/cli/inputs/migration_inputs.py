@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.cluster_records import cluster_records
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings, similar_group
+from rebalance_agent.cli.inputs.groups_access import past_in_cluster
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.errors import AccessDeniedError, DecodeError
+from rebalance_agent.cluster.describing.features import finalized_features
+from rebalance_agent.errors import AccessDeniedError, ClusterError, DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["MigrationInputs", "read_inputs"]
 
@@ -30,7 +35,8 @@ class MigrationInputs:
     """What is known about one group.
 
     ``broker``: the id of the broker with the settings in ``limits``. ``position``: the offset of the last record that
-    was applied. ``similar``: if there is no such group, the end of the error that names a similar one.
+    was applied. ``similar``: if there is no such group, the end of the error that names a similar one. ``past``: the
+    recorded events; ``software``: the client library of each member that a gateway has reported in them, by member id.
     """
 
     limits: BrokerLimits
@@ -38,6 +44,8 @@ class MigrationInputs:
     recorded: MigratingGroupRecords
     position: int
     similar: str = ""
+    past: tuple[Event, ...] = ()
+    software: Mapping[str, ClientSoftware] = field(default_factory=dict)
 
     @property
     def group(self) -> MigratingGroup:
@@ -48,7 +56,7 @@ class MigrationInputs:
         """
         if self.recorded.present is None:
             raise NotKnownError(f"there is no group {self.recorded.name!r} in this cluster{self.similar}")
-        return self.recorded.present
+        return self.recorded.present.with_software(self.software)
 
     def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
         """Yield the group's present state, and again after each record that changes the group, without end.
@@ -62,8 +70,7 @@ class MigrationInputs:
         yield last
         options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
         for _ in _applied(options, self.recorded, after=self.position):
-            present = self.recorded.present
-            if present is not None and present != last:
+            if self.recorded.present is not None and (present := self.group) != last:
                 last = present
                 yield last
 
@@ -79,8 +86,15 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
     options.since, options.follow = None, False
     recorded = MigratingGroupRecords(options.group)
     position = max(_applied(options, recorded), default=-1)
-    similar = "" if recorded.present else similar_group(properties, options.group)
-    return MigrationInputs(limits, broker, recorded, position, similar)
+    if recorded.present is None:
+        return MigrationInputs(limits, broker, recorded, position, similar_group(properties, options.group))
+    past = past_in_cluster(options).events
+    return MigrationInputs(limits, broker, recorded, position, past=past, software=_software(past))
+
+
+def _software(past: Iterable[Event]) -> dict[str, ClientSoftware]:
+    reports = (event for event in past if isinstance(event, MemberEvent) and event.member_id)
+    return {report.member_id: report.software for report in reports if report.software}
 
 
 def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
@@ -93,7 +107,17 @@ def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
     broker = leader if leader >= 0 else min(cluster.brokers())
     types = {listed.group_type for listed in cluster.list_groups().groups}
     of_broker, of_group = _settings(cluster, "broker", str(broker)), _settings(cluster, "group", group)
-    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types)
+    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types, _group_version(cluster))
+
+
+def _group_version(cluster: Cluster) -> int | None:
+    """Return the level of the feature that allows consumer groups; None if it cannot be read."""
+    try:
+        with closing(cluster.broker_client()) as client:
+            features = finalized_features(client)
+    except (ClusterError, InvalidInputError):
+        return None
+    return None if features is None else features.get("group.version", 0)
 
 
 def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from rebalance_agent.advice.migration.migrating_group import MigratingGroup, Mig
 from rebalance_agent.advice.migration.migration_findings import Subject, Verdict
 from rebalance_agent.advice.migration.readiness import MigrationWishes, readiness
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 BROKER = {
     "group.consumer.migration.policy": "bidirectional",
@@ -25,10 +26,10 @@ JAVA = MigratingMember("m1", "consumer-orders-1", GroupType.CLASSIC, topics=("t"
 ORDERS = MigratingGroup("orders", GroupType.CLASSIC, (JAVA, replace(JAVA, member_id="m2")), assignor="range")
 
 
-def limits(consumer_groups=True, **changed):
+def limits(consumer_groups=True, group_version=None, **changed):
     names = {name.replace("_", "."): value for name, value in changed.items()}
     broker = {name: value for name, value in {**BROKER, **names}.items() if value is not None}
-    return BrokerLimits(broker, {}, consumer_groups)
+    return BrokerLimits(broker, {}, consumer_groups, group_version)
 
 
 def checked(group=ORDERS, wishes=None, **changed):
@@ -104,6 +105,17 @@ def test_an_unread_policy_leaves_the_answer_open():
 def test_without_any_group_of_the_protocol_the_feature_is_not_known():
     answer = checked(consumer_groups=False)
     assert about(answer, Subject.PROTOCOL).verdict is Verdict.UNKNOWN
+
+
+def test_a_cluster_that_does_not_allow_the_protocol_blocks_and_names_the_feature():
+    finding = about(checked(consumer_groups=False, group_version=0), Subject.PROTOCOL)
+    assert (finding.verdict, finding.setting) == (Verdict.BLOCKS, "group.version=1")
+    assert "kafka-features.sh upgrade --feature group.version=1" in finding.fix
+
+
+def test_a_cluster_that_allows_the_protocol_has_nothing_to_report_about_it():
+    found = checked(consumer_groups=False, group_version=1).findings
+    assert Subject.PROTOCOL not in {finding.subject for finding in found}
 
 
 COPIED = one_member(assignment_user_data=7, client_id="readings-1")
@@ -226,3 +238,30 @@ def test_an_assignor_that_no_client_has_shows_what_its_members_may_be():
 def test_a_group_of_which_no_client_has_the_protocol_is_known(ids, none):
     answer = checked(with_clients("range", *ids))
     assert (answer.online, answer.none_able) == (True, none)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "too_old"),
+    [
+        ("apache-kafka-java", "3.9.2", "Java 4.0"),
+        ("apache-kafka-java", "4.0.0", None),
+        ("apache-kafka-java", "unknown", None),
+        ("librdkafka", "2.6.1", "librdkafka 2.12"),
+        ("confluent-kafka-go", "v2.11.0-librdkafka-2.11.0", "librdkafka 2.12"),
+        ("confluent-kafka-javascript", "v1.6.0-librdkafka-2.12.0", None),
+        ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0", None),
+        ("kgo", "v1.21.5", "franz-go 1.22"),
+        ("kgo", "v1.22.2", None),
+    ],
+)
+def test_the_version_that_a_client_names_decides_if_it_has_the_protocol(name, version, too_old):
+    found = checked(one_member(client_id="own", software=ClientSoftware(name, version)))
+    fixes = [finding.fix for finding in found.findings if finding.subject is Subject.CLIENTS]
+    assert fixes == ([f"Start the new members with {too_old} or later."] if too_old else [])
+    assert found.can_change
+
+
+@pytest.mark.parametrize(("name", "subjects"), [("kafka-python", [Verdict.CHANGES]), ("other", [Verdict.UNKNOWN])])
+def test_a_named_library_without_the_protocol_is_known_and_an_unknown_name_is_not(name, subjects):
+    found = checked(one_member(client_id="own", software=ClientSoftware(name, "3.0.0")))
+    assert [finding.verdict for finding in found.findings if finding.subject is Subject.CLIENTS] == subjects

@@ -12,10 +12,13 @@ from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs import migration_inputs
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
 from rebalance_agent.cli.inputs.raw_records import RawRecord
-from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.judge.records import generation, group_key
+from support.observer.fakes import generation_event
+from support.observer.views import member_event
 
 COMMIT = OFFSET_COMMIT.key.encode(1, {"group": "orders", "topic": "t", "partition": 0}), b"not read"
 
@@ -57,11 +60,38 @@ def test_a_group_that_is_deleted_is_waited_for(topic):
     assert [len(group.members) for group in inputs.followed(SimpleNamespace())] == [1, 2]
 
 
+class FakeClient:
+    """Connections to brokers with these features; a `ClusterError` instead of the response."""
+
+    def __init__(self, features):
+        self._features = features
+
+    def nodes(self):
+        return [3]
+
+    def __call__(self, requests):
+        assert [node for node, _ in requests] == [3]
+        return [self._features]
+
+    def close(self):
+        pass
+
+
+def features(epoch=1, error_code=0, **levels):
+    named = [SimpleNamespace(name=name.replace("_", "."), max_version_level=level) for name, level in levels.items()]
+    return SimpleNamespace(error_code=error_code, finalized_features_epoch=epoch, finalized_features=named)
+
+
 class FakeCluster:
     """A cluster of two brokers; ``denied``: the kinds of settings that may not be read."""
 
-    def __init__(self, leader, denied=(), failing=()):
-        self._leader, self._denied, self._failing = leader, denied, failing
+    def __init__(self, leader, denied=(), failing=(), features=None):
+        self._leader, self._denied, self._failing, self._features = leader, denied, failing, features
+
+    def broker_client(self):
+        if self._features is None:
+            raise InvalidInputError("", "kafka-python is not installed")
+        return FakeClient(self._features)
 
     def identify(self):
         return "c", {"__consumer_offsets": 4}
@@ -94,3 +124,26 @@ def test_settings_that_may_not_be_read_are_not_known():
     assert migration_inputs._limits(FakeCluster(7, denied=("broker",)), "orders")[1].upgrades is None
     with pytest.raises(ClusterError):
         migration_inputs._limits(FakeCluster(7, failing=("group",)), "orders")
+
+
+@pytest.mark.parametrize(
+    ("read", "supported"),
+    [
+        (features(group_version=1), True),
+        (features(metadata_version=33), False),
+        (features(epoch=-1), None),
+        (features(error_code=35), None),
+        (ClusterError("no response"), None),
+        (None, None),
+    ],
+)
+def test_the_feature_shows_whether_the_cluster_allows_the_protocol(read, supported):
+    cluster = FakeCluster(7, features=read)
+    cluster.list_groups = lambda: SimpleNamespace(groups=[])
+    assert migration_inputs._limits(cluster, "orders")[1].supported is supported
+
+
+def test_the_last_library_that_a_gateway_reported_for_a_member_counts():
+    old, new = ClientSoftware("librdkafka", "2.6.1"), ClientSoftware("librdkafka", "2.12.0")
+    reports = [member_event(member_id="a", software=each) for each in (old, new, None)]
+    assert migration_inputs._software([*reports, member_event(member_id="b"), generation_event()]) == {"a": new}
