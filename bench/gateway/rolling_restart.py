@@ -13,14 +13,20 @@ from pathlib import Path
 
 from bench.measure import in_process, table
 
-RUNS = (
-    ("confluent-kafka", "range", "surge"),
-    ("confluent-kafka", "cooperative-sticky", "surge"),
-    ("java", "RangeAssignor", "surge"),
-    ("kafka-python", "range", "surge"),
-    ("aiokafka", "range", "surge"),
-    ("confluent-kafka", "range", "no-surge"),
+PAIRS = (
+    ("confluent-kafka", "range"),
+    ("confluent-kafka", "cooperative-sticky"),
+    ("java-3.3", "RangeAssignor"),
+    ("java-4.4", "RangeAssignor"),
+    ("java-4.4", "consumer"),
+    ("confluent-kafka", "consumer"),
+    ("kafka-python", "range"),
+    ("aiokafka", "range"),
+    ("sarama", "range"),
+    ("franz-go", "cooperative-sticky"),
 )
+"""Client and assignor; ``consumer``: a group of KIP-848."""
+RUNS = tuple((*pair, restart) for restart in ("surge", "no-surge") for pair in PAIRS)
 FIGURES = (
     "generations",
     "stalled_partition_seconds",

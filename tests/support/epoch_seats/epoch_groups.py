@@ -6,11 +6,22 @@ from rebalance_agent.groupprotocol.requests.consumer_group_describe import decod
 from support.gateway.seat_groups import MEMBERS, Group, SpreadGroup
 from support.kafka.frame_connection import FrameConnection
 
-__all__ = ["EpochGroup", "EpochSpreadGroup"]
+__all__ = ["CLASSIC_ONLY", "EpochGroup", "EpochSpreadGroup", "group_epoch"]
 
 PATIENCE_S = 60
 CLASSIC_ONLY = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
 """Properties that clients reject with this protocol."""
+
+
+def group_epoch(bootstrap, group):
+    """The epoch of a group of KIP-848, from its coordinator's description."""
+    connection = FrameConnection(bootstrap, PATIENCE_S)
+    try:
+        (described,) = decode_description(connection.exchange(encode_describe(1, "test", [group])))
+    finally:
+        connection.close()
+    assert described["error_code"] == 0, described
+    return described["group_epoch"]
 
 
 class EpochGroup(Group):
@@ -23,13 +34,7 @@ class EpochGroup(Group):
         self.fill_at_once(number)
 
     def generation(self):
-        connection = FrameConnection(self.through.bootstrap, PATIENCE_S)
-        try:
-            (described,) = decode_description(connection.exchange(encode_describe(1, "test", [self.name])))
-        finally:
-            connection.close()
-        assert described["error_code"] == 0, described
-        return described["group_epoch"]
+        return group_epoch(self.through.bootstrap, self.name)
 
 
 class EpochSpreadGroup(SpreadGroup, EpochGroup):

@@ -54,8 +54,16 @@ def compiled_sources(jars, classes, *sources):
     return os.pathsep.join((str(classes), path))
 
 
-def wrapped_member(class_path, bootstrap, group, topic, client_id, callback_ms, url, **properties):
-    """Java's consumer with a wrapped assignor; a property of None is omitted, dots are underscores."""
+def compiled_member(jars, folder):
+    """The class path of the member alone and ``jars``: also for clients that are older than the wrapper supports."""
+    return compiled_sources(jars, folder / "classes", HERE / "member")
+
+
+def wrapped_member(class_path, bootstrap, group, topic, client_id, callback_ms, url, *, reads=False, **properties):
+    """Java's consumer with a wrapped assignor; a property of None is omitted, dots are underscores.
+
+    ``reads``: it prints the records that it reads, too.
+    """
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": group,
@@ -71,5 +79,7 @@ def wrapped_member(class_path, bootstrap, group, topic, client_id, callback_ms, 
     }
     pairs = [f"{name}={value}" for name, value in settings.items() if value is not None]
     flags = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    if reads:
+        flags.append("-Dreads=true")
     command = [java_runtime().java, *flags, "-cp", class_path, "WrappedMember", topic, str(callback_ms), *pairs]
     return ProcessMember(list(map(str, command)))

@@ -22,6 +22,7 @@ from support.runner.node import NODE, packages
 
 HERE = Path(__file__).parent
 GO_MEMBER = HERE / "go_member"
+SARAMA_MEMBER = HERE / "sarama_member"
 KAFKAJS_MEMBER = HERE / "kafkajs_member"
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 
@@ -132,6 +133,11 @@ def go_member(bootstrap, group, topic, client_id, assignor="range"):
     return ProcessMember([go_program(GO_MEMBER), bootstrap, group, topic, client_id, assignor])
 
 
+def sarama_member(bootstrap, group, topic, client_id, assignor="range"):
+    """sarama's consumer."""
+    return ProcessMember([go_program(SARAMA_MEMBER), bootstrap, group, topic, client_id, assignor])
+
+
 def kafkajs_member(bootstrap, group, topic, client_id):
     """KafkaJS' consumer, with its only assignor."""
     modules = packages("kafkajs", KAFKAJS_MEMBER) / "node_modules"
@@ -141,11 +147,13 @@ def kafkajs_member(bootstrap, group, topic, client_id):
 
 def librdkafka_member(bootstrap, group, topic, client_id, assignor="range", **properties):
     """librdkafka's consumer as a process."""
-    paths = os.pathsep.join((str(HERE.parents[2] / "agent"), str(HERE.parents[1])))
-    start = [sys.executable, "-W", "ignore", "-m", "support.members.librdkafka_program"]
+    return python_client("librdkafka", bootstrap, group, topic, client_id, assignor, **properties)
+
+
+def python_client(client, bootstrap, group, topic, client_id, assignor="range", **properties):
+    """A consumer of a Python client (`python_program.CLIENTS`) as a process."""
     more = ["=".join(each) for each in properties.items()]
-    command = [*start, bootstrap, group, topic, client_id, assignor, *more]
-    return ProcessMember(command, {**os.environ, "PYTHONPATH": paths})
+    return _python_member("python_program", client, bootstrap, group, topic, client_id, assignor, *more)
 
 
 class LibrdkafkaMember(Lines):

@@ -1,6 +1,7 @@
 """Restarts unmodified consumers behind a gateway one by one, and measures the cost, for ``bench rolling-restart``.
 
-``python -m support.seats.measured_roll CLIENT ASSIGNOR SURGE SEATS``; the last line is JSON.
+``python -m support.seats.measured_roll CLIENT ASSIGNOR SURGE SEATS``; the last line is JSON. The consumers are
+processes; the gateway and the producer share this one.
 """
 
 from __future__ import annotations
@@ -10,26 +11,35 @@ import itertools
 import json
 import statistics
 import sys
+import tempfile
 import threading
 import warnings
+from functools import partial
+from pathlib import Path
 
 from confluent_kafka import Producer
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka
-from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember
+from support.epoch_seats.epoch_groups import CLASSIC_ONLY, group_epoch
 from support.gateway.running import gateway
-from support.members.member_lines import LibrdkafkaMember, java_member
+from support.java.client_jar import compiled_member, kafka_clients
+from support.members.member_lines import go_member, python_client, sarama_member
 from support.observer.observing import create_topic, eventually
+from support.telemetry.old_clients import java_of
 
 MEMBERS, PARTITIONS, RECORDS_A_SECOND = 6, 24, 10
 PAUSE_S, STALLED_S = 3.0, 0.5
 CLIENTS = {
-    "confluent-kafka": LibrdkafkaMember,
-    "java": java_member,
-    "kafka-python": KafkaPythonMember,
-    "aiokafka": AiokafkaMember,
+    "confluent-kafka": partial(python_client, "librdkafka"),
+    "kafka-python": partial(python_client, "kafka-python"),
+    "aiokafka": partial(python_client, "aiokafka"),
+    "franz-go": go_member,
+    "sarama": sarama_member,
 }
+JAVA = {"java-3.3": "3.3.2", "java-4.4": "4.4.0"}
+EPOCHS = "consumer"
+"""The assignor's name for groups of KIP-848, in which the coordinator assigns."""
 RULES = {
     ("surge", "on"): ".*=on,seats.hold.seconds=60",
     ("no-surge", "on"): ".*=on,seats.hold.seconds=1,seats.keep.seconds=60",
@@ -66,16 +76,34 @@ class Source:
             self.sent[message.partition(), message.offset()] = message.timestamp()[1]
 
 
+def starter(client, assignor, folder):
+    """A function that starts a member from bootstrap servers and a client id."""
+    if client in JAVA:
+        strategy = None if assignor == EPOCHS else f"org.apache.kafka.clients.consumer.{assignor}"
+        given = {
+            "partition.assignment.strategy": strategy,
+            "session.timeout.ms": None if assignor == EPOCHS else "20000",
+            "heartbeat.interval.ms": None if assignor == EPOCHS else "200",
+            "group.protocol": "consumer" if assignor == EPOCHS else "classic",
+            "auto.commit.interval.ms": "1000",
+        }
+        jars = compiled_member(kafka_clients(JAVA[client]), folder)
+        return lambda bootstrap, name: java_of(jars, bootstrap, GROUP, TOPIC, name, reads=True, **given)
+    if assignor == EPOCHS:
+        given = {**dict.fromkeys(CLASSIC_ONLY, ""), "group.protocol": "consumer"}
+        return lambda bootstrap, name: CLIENTS[client](bootstrap, GROUP, TOPIC, name, "", **given)
+    return lambda bootstrap, name: CLIENTS[client](bootstrap, GROUP, TOPIC, name, assignor)
+
+
 class Roll:
     """The members of the group, and the ended ones."""
 
-    def __init__(self, stack, through, kind, own):
-        self._stack, self._through, self._kind, self._own = stack, through, kind, own
+    def __init__(self, stack, through, begin):
+        self._stack, self._through, self._begin = stack, through, begin
         self.members, self.everybody = [], []
 
     def start(self):
-        name = f"member-{len(self.everybody)}"
-        one = self._kind(self._through.bootstrap, GROUP, TOPIC, name, self._own)
+        one = self._begin(self._through.bootstrap, f"member-{len(self.everybody)}")
         self._stack.callback(one.close)
         self.everybody.append(one)
         return one
@@ -105,20 +133,24 @@ class Roll:
         self.wait()
 
 
-def measure(client, own, surge, seats):
+def measure(client, assignor, surge, seats):
+    def generation():
+        return group_epoch(through.bootstrap, GROUP) if assignor == EPOCHS else through.generation(GROUP)
+
     with EmbeddedKafka() as kafka, contextlib.ExitStack() as stack:
         create_topic(kafka.bootstrap_servers, TOPIC, PARTITIONS)
         rule = RULES.get((surge, seats), "")
+        begin = starter(client, assignor, Path(stack.enter_context(tempfile.TemporaryDirectory())))
         through = stack.enter_context(gateway(kafka.bootstrap_servers, seats=rule))
-        roll = Roll(stack, through, CLIENTS[client], own)
+        roll = Roll(stack, through, begin)
         roll.members = [roll.start() for _ in range(MEMBERS)]
         eventually(roll.whole, 120)
         with Source(kafka.bootstrap_servers) as source:
             roll.wait()
-            before, since_ms = through.generation(GROUP), SystemClock().now_ms()
+            before, since_ms = generation(), SystemClock().now_ms()
             for _ in range(MEMBERS):
                 roll.replace(surge=surge == "surge")
-            until_ms, added = SystemClock().now_ms(), through.generation(GROUP) - before
+            until_ms, added = SystemClock().now_ms(), generation() - before
         eventually(lambda: source.sent.keys() <= set().union(*(dict(one.read) for one in roll.everybody)), 60)
         return {"generations": added, **_figures(roll.everybody, source.sent, since_ms, until_ms)}
 

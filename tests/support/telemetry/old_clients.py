@@ -32,6 +32,7 @@ def librdkafka_of(version, bootstrap, group, topic, client_id):
     return ProcessMember(command, {**os.environ, "PYTHONPATH": paths})
 
 
-def java_of(class_path, bootstrap, group, topic, client_id, **properties):
+def java_of(class_path, bootstrap, group, topic, client_id, *, reads=False, **properties):
     """Java's consumer without callbacks of ours; ``class_path``: of a version of Kafka's clients."""
-    return wrapped_member(class_path, bootstrap, group, topic, client_id, 0, "", **{**PLAIN, **properties})
+    given = {**PLAIN, **properties}
+    return wrapped_member(class_path, bootstrap, group, topic, client_id, 0, "", reads=reads, **given)

@@ -4,15 +4,18 @@ import java.util.Collections;
 import java.util.Properties;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
 
 /**
  * A consumer whose callbacks take CALLBACK_MS: TOPIC CALLBACK_MS KEY=VALUE... It prints when revoked and lost callbacks
  * begin, and when assigned callbacks end, as in member_lines.py. A negative CALLBACK_MS: it has no listener. After a line
- * on standard input it stops polling; it ends at the end of standard input.
+ * on standard input it stops polling; it ends at the end of standard input. With -Dreads=true it prints the records.
  */
 public final class WrappedMember {
+    private static final boolean PRINTS_READS = Boolean.getBoolean("reads");
     private static volatile boolean held;
     private static volatile boolean ended;
 
@@ -47,8 +50,16 @@ public final class WrappedMember {
                 if (held) {
                     Thread.sleep(50);
                 } else {
-                    consumer.poll(Duration.ofMillis(50));
+                    read(consumer.poll(Duration.ofMillis(50)));
                 }
+            }
+        }
+    }
+
+    private static void read(ConsumerRecords<byte[], byte[]> records) {
+        if (PRINTS_READS) {
+            for (ConsumerRecord<byte[], byte[]> each : records) {
+                System.out.println("read " + System.currentTimeMillis() + " " + each.partition() + " " + each.offset());
             }
         }
     }
