@@ -14,10 +14,11 @@ from chaos.members.kinds import KINDS, PARTITIONS, TRIED, group_name
 from chaos.play_seats import play_seats
 from chaos.processes.agents import Agent
 from chaos.processes.groups import Groups
+from chaos.processes.otlp_receiver import OtlpReceiver
 from chaos.processes.run_context import RunContext
 from chaos.processes.source import Source
 from chaos.processes.stream import Stream
-from chaos.verdict import account, counters, latency, oracle
+from chaos.verdict import account, arrived_traces, counters, latency, oracle
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from rebalance_agent.testing.kafka.broker_settings import free_ports
@@ -72,21 +73,23 @@ def _play(kafka, options, faults, folder):
     kinds = tuple(each for each in KINDS if not options.kinds or each.name in options.kinds)
     bootstrap, since_ms = kafka.bootstrap_servers, SystemClock().now_ms()
     with ExitStack() as stack:
-        context = _start(stack, kafka, options, folder)
+        receiver = stack.enter_context(OtlpReceiver(folder, options.seed))
+        context = _start(stack, kafka, options, folder, receiver)
         source = stack.enter_context(Source(bootstrap, TOPIC))
         all_groups = stack.enter_context(Groups(kafka, TOPIC, f"http://{context.events}", options.seed, kinds))
         done = inject_all(context, faults, options.minutes, all_groups.account)
         source.stop()
+        receiver.settle()
         with contextlib.suppress(AssertionError):  # the verdict lists the groups that have not read everything by then
             eventually(
                 lambda: not any(each.wrong for each in oracle.read_at_least_once(all_groups, source.written)),
                 between=lambda: context.wait(oracle.LOOKS_S),
             )
         all_groups.end_members()
-        return _judge(context, all_groups, source, since_ms, options, done, folder)
+        return _judge(context, all_groups, source, receiver, since_ms, options, done, folder)
 
 
-def _start(stack, kafka, options, folder):
+def _start(stack, kafka, options, folder, receiver):
     """Start the agents behind a network of their own, and the stream."""
     fronts, behind = (kafka.address("AGENT", behind=each).split(",") for each in (False, True))
     ways = [tuple(int(each.rpartition(":")[2]) for each in way) for way in zip(fronts, behind, strict=True)]
@@ -94,8 +97,9 @@ def _start(stack, kafka, options, folder):
     (port,) = free_ports(1)
     events = f"127.0.0.1:{port}"
     shared = [f"--bootstrap-servers={','.join(fronts)}", f"--events-topic={EVENTS}"]
-    observer = Agent(folder, "observe", [*shared, "--settle-seconds=1", "--groups-allow=chaos-.*|hostile-.*"])
-    sidecar = Agent(folder, "sidecar", [*shared, f"--events-listen={events}"])
+    flags = [*shared, "--settle-seconds=1", "--groups-allow=chaos-.*|hostile-.*"]
+    observer = Agent(folder, "observe", flags, variables=receiver.variables)
+    sidecar = Agent(folder, "sidecar", [*shared, f"--events-listen={events}"], variables=receiver.variables)
     for agent in (observer, sidecar):
         stack.callback(agent.end)
         agent.start()
@@ -107,7 +111,7 @@ def _start(stack, kafka, options, folder):
     return RunContext(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
 
 
-def _judge(context, all_groups, source, since_ms, options, done, folder):
+def _judge(context, all_groups, source, receiver, since_ms, options, done, folder):
     observer, groups = context.observer, {group_name(kind) for kind in all_groups.kinds}
     report = oracle.settled(context, EVENTS, since_ms, groups)
     observer.life.scrape()
@@ -115,23 +119,25 @@ def _judge(context, all_groups, source, since_ms, options, done, folder):
     wrong = [*map(str, report.differences), *all_groups.errors, *source.errors]
     print(report.summary())
     ours = compared, oracle.judged(report, observer.lives, groups), happened(done, options)
-    for verdict in (*ours, *_verdicts(context, all_groups, source, options, folder)):
+    for verdict in (*ours, *_verdicts(context, all_groups, source, receiver, options, folder)):
         print(verdict.what, flush=True)
         wrong += verdict.wrong
     return wrong
 
 
-def _verdicts(context, all_groups, source, options, folder):
+def _verdicts(context, all_groups, source, receiver, options, folder):
     """Return the verdicts on all but the audit and the faults, in order."""
     yield from oracle.read_at_least_once(all_groups, source.written)
     if set(TRIED) <= all_groups.members.keys():
         yield latency.compared(all_groups.late())
     agents = context.observer, context.sidecar
     yield oracle.back(agents)
+    arrived_traces.await_traces(receiver, context.observer.life)
     for agent in agents:
         agent.end()  # from here on nothing more is published
     yield oracle.ended(agents)
     published = [each.value() for each in everything(context.kafka.bootstrap_servers, EVENTS)]
+    yield arrived_traces.judged(receiver, context.observer.lives, published)
     yield oracle.reported(all_groups, published)
     account.write(all_groups.account, context.kafka, all_groups.kinds, TOPIC, published, folder / "account")
     yield account.judged(folder / "account")

@@ -27,20 +27,20 @@ PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 class Agent:
     """One role as a process; ``lives`` are its processes so far, the last one perhaps running.
 
-    ``memory_mib``: the limit of the chart; ``name``: of its files, by default the role.
+    ``memory_mib``: the limit of the chart; ``name``: of its files, by default the role; ``variables``: of the
+    environment of a process with this name.
     """
 
-    def __init__(self, folder, role, flags, name=None):
+    def __init__(self, folder, role, flags, name=None, variables=lambda _process: {}):
         self.folder, self.lives, self.memory_mib = folder, [], MEMORY_MIB[role]
-        self._role, self._flags, self._name = role, flags, name or role
+        self._role, self._flags, self._name, self._variables = role, flags, name or role, variables
         self._clock_file = folder / f"{self._name}.clock"
         self._clock_file.write_text("0")
 
     def start(self):
         """Start another process, without waiting until it is ready."""
-        self.lives.append(
-            Life(self.folder, self._role, f"{self._name}-{len(self.lives) + 1}", self._flags, self._clock_file)
-        )
+        name = f"{self._name}-{len(self.lives) + 1}"
+        self.lives.append(Life(self.folder, self._role, name, self._flags, self._clock_file, self._variables(name)))
 
     @property
     def life(self):
@@ -74,7 +74,7 @@ class Scraped:
 class Life:
     """One process. ``scrapes``: the last two of its /metrics; ``killed`` or ``stopped``: the run ended it."""
 
-    def __init__(self, folder, role, name, flags, clock_file):
+    def __init__(self, folder, role, name, flags, clock_file, variables):
         self.name = name
         self.events, self.log = folder / f"{self.name}.ndjson", folder / f"{self.name}.log"
         self.scrapes, self.port, self.killed, self.stopped = [], None, False, False
@@ -84,7 +84,7 @@ class Life:
             flags.append(f"--events-file={self.events}")
         self._process = subprocess.Popen(
             [*EXIT_WITH_PARENT, "support.observer.stepped_clock", str(clock_file), role, *flags],
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, **variables},
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -183,8 +183,7 @@ class Life:
 
     def readings(self):
         """Each start of reading by an observer: the partitions with a snapshot, and all partitions."""
-        reported = (_said(line) for line in self.log.read_text().splitlines() if LOADED in line)
-        return [(each["partitions"], each["of"]) for each in reported if each.get("event") == LOADED]
+        return [(each["partitions"], each["of"]) for each in logged(self.log, LOADED)]
 
     def _wait(self):
         self._process.wait(PATIENCE_S)
@@ -222,6 +221,12 @@ class Life:
                 return answer.read().decode()
         except (OSError, HTTPException, ValueError):  # gone in the middle of an answer, too
             return None
+
+
+def logged(log, event):
+    """The parsed lines of a file of logs that have this event."""
+    said = (_said(line) for line in log.read_text().splitlines() if event in line)
+    return [each for each in said if each.get("event") == event]
 
 
 def _said(line):

@@ -13,6 +13,7 @@ from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.sinks.given_up import GivenUp
 
 __all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deliver", "DeliveryError", "QueuedSink"]
 
@@ -43,6 +44,8 @@ class Deliver(Protocol):
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
         """Deliver lines of JSON without line ends. Must return soon after ``given_up`` is set.
 
+        A pause between two attempts is ``given_up.wait(seconds)``, which ends when the sink begins to close.
+
         Raises:
             DeliveryError: some or all of the lines were not delivered.
         """
@@ -68,8 +71,9 @@ class QueuedSink:
         self._changed = threading.Condition()
         self._lines: deque[_Line] = deque()
         self._bytes = 0
-        self._closing = False
-        self._given_up = threading.Event()
+        self._in_hand = self._lost_at_stop = 0
+        self._closing = self._abandoned = False
+        self._given_up = GivenUp()
         self._failing = False
         self._thread = threading.Thread(target=self._run, name=f"sink-{name}", daemon=True)
 
@@ -99,29 +103,44 @@ class QueuedSink:
         with self._changed:
             self._closing = True
             self._changed.notify()
+        self._given_up.hurry()
         self._thread.join(timeout)
         self._given_up.set()
         with self._changed:
             left = len(self._lines)
             self._lines.clear()
         self._thread.join(ABANDON_S)
+        with self._changed:
+            self._abandoned = True
+            left += self._in_hand
         if left:
             self._counts.events_dropped(self._name, left)
-            self._log.warning("events_lost_at_stop", events=left)
+        if lost := left + self._lost_at_stop:
+            self._log.warning("events_lost_at_stop", events=lost)
 
     def _run(self) -> None:
         while batch := self._take():
-            try:
-                self._target.deliver([line.text for line in batch], self._given_up)
-            except DeliveryError as error:
-                self._delivered([batch[index] for index in error.delivered])
-                self._lost(len(batch) - len(error.delivered), str(error))
-            except Exception as error:  # noqa: BLE001 - the thread must continue: the next batch may be delivered
-                self._lost(len(batch), repr(error))
+            delivered, reason = self._deliver(batch)
+            with self._changed:
+                if self._abandoned:  # `close` has counted the batch as dropped
+                    break
+                self._in_hand = 0
+            self._delivered(delivered)
+            if reason:
+                self._lost(len(batch) - len(delivered), reason)
             else:
-                self._delivered(batch)
                 self._recovered()
         self._target.close()
+
+    def _deliver(self, batch: Sequence[_Line]) -> tuple[Sequence[_Line], str]:
+        """Return the delivered lines, and why the delivery failed, if it did."""
+        try:
+            self._target.deliver([line.text for line in batch], self._given_up)
+        except DeliveryError as error:
+            return [batch[index] for index in error.delivered], str(error) or repr(error)
+        except Exception as error:  # noqa: BLE001 - the thread must continue: the next batch may be delivered
+            return [], repr(error)
+        return batch, ""
 
     def _take(self) -> list[_Line]:
         """Return the next batch, which is empty when the sink is closed and its queue is empty."""
@@ -135,6 +154,7 @@ class QueuedSink:
                     break
                 batch.append(self._lines.popleft())
                 self._bytes -= len(batch[-1].text)
+            self._in_hand = len(batch)
             return batch
 
     def _delivered(self, batch: Sequence[_Line]) -> None:
@@ -149,6 +169,8 @@ class QueuedSink:
     def _lost(self, number: int, reason: str) -> None:
         if number:
             self._counts.events_dropped(self._name, number)
-        if not self._failing:
+        if self._given_up.is_set():
+            self._lost_at_stop += number
+        elif not self._failing:
             self._failing = True
             self._log.warning("events_not_delivered", reason=reason)

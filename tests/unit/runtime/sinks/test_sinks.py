@@ -126,9 +126,32 @@ def test_stop_is_bounded_and_undelivered_events_are_counted(counts):
     with capture_logs() as logs:
         sink.close(0.1)
     assert lost(counts) == 6
-    assert {"event": "events_lost_at_stop", "events": 5, "sink": "webhook", "log_level": "warning"} in logs
+    assert logs == [{"event": "events_lost_at_stop", "events": 6, "sink": "webhook", "log_level": "warning"}]
     sink.publish(event(), "c")
     assert lost(counts) == 7
+
+
+def test_a_batch_whose_delivery_does_not_end_is_counted_as_dropped_at_stop(counts, monkeypatch):
+    monkeypatch.setattr(sink_queue, "ABANDON_S", 0.01)
+
+    class Hangs(Target):
+        def deliver(self, lines, _given_up):
+            self.asked.set()
+            self.let.wait()
+            raise DeliveryError("late")
+
+    target = Hangs()
+    target.let.clear()
+    sink = QueuedSink("webhook", target, counts)
+    sink.publish(event(), "c")
+    sink.start()
+    assert target.asked.wait(10)
+    with capture_logs() as logs:
+        sink.close(0.01)
+    assert [(log["event"], log["events"]) for log in logs] == [("events_lost_at_stop", 1)]
+    target.let.set()
+    assert target.closed.wait(10)
+    assert lost(counts) == 1
 
 
 def test_a_failing_sink_affects_no_other():

@@ -158,6 +158,29 @@ def test_without_a_collector_the_queue_is_bounded_and_drops_are_counted(endpoint
     assert counted(counts, "events_dropped") == {("otlp",): 100}
 
 
+def test_spans_that_wait_for_a_collector_are_sent_at_stop_if_it_has_come_back(endpoint):
+    with Collector() as gone:
+        endpoint(gone)
+        port = gone.port
+    paused = threading.Event()
+
+    class Long(Backoff):
+        def next(self):
+            paused.set()
+            return 600.0
+
+    counts = AgentMetrics(ExporterRole.OBSERVER, Readiness(), configured=True)
+    queued = QueuedSink("otlp", TraceSink(backoff=lambda: Long(600.0, 600.0)), counts)
+    for event in EVENTS:
+        queued.publish(event, "c")
+    queued.start()
+    assert paused.wait(30)
+    with Collector(port=port) as collector:
+        queued.close(30.0)
+    assert len(collector.spans()) == 10
+    assert counted(counts, "events_dropped") == {}
+
+
 def test_the_environment_adds_the_sink_to_every_role(endpoint):
     counts = AgentMetrics(ExporterRole.SIDECAR, Readiness(), configured=False)
     with Collector() as collector:
