@@ -132,7 +132,7 @@ class GroupSummary:
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "since when it is Empty, if it had members; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
-    rebalances: Annotated[int, "rebalances that completed since this process detected the group"]
+    rebalances: Annotated[int, "rebalances that completed since this process detected the group, settled or not"]
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[

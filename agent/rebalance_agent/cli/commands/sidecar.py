@@ -58,11 +58,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal, and return the exit code."""
     if not args.stay:
-        return run_agent("sidecar", GatewaySettings, args, _role, _restarts)
+        return run_agent("sidecar", GatewaySettings, args, _role, _restarts, without_unused_gateway)
     stop = threading.Event()
     # Handlers stay installed: a container's first process gets only the signals that it has a handler for.
     with stop_on_signals(stop):
-        code = run_agent("sidecar", GatewaySettings, args, _role, _restarts)
+        code = run_agent("sidecar", GatewaySettings, args, _role, _restarts, without_unused_gateway)
         if code == CANNOT_BEGIN:
             print("rebalance-agent sidecar: waiting for a signal to exit (--stay)", file=sys.stderr, flush=True)
             stop.wait()

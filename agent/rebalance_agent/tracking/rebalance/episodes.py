@@ -111,6 +111,12 @@ class Episodes:
         return episode.last.timestamp_ms if episode else None
 
     @property
+    def uncounted(self) -> int:
+        """Number of completed rebalances that the totals will count when they settle."""
+        waiting = [*((self.open,) if self.open else ()), *(closed.episode for closed in self._closed)]
+        return sum(bool(each.last.members) and not each.last.replayed for each in waiting)
+
+    @property
     def unnamed(self) -> bool:
         """Whether any episode has topic ids whose names are unknown."""
         return any(episode.unnamed for episode in self.all())

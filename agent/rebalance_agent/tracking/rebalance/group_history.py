@@ -109,6 +109,7 @@ class GroupHistory:
             first_seen_ms=self.first_seen_ms,
             running=running,
             unsettled_ms=self.episodes.unsettled_ms,
+            unsettled=self.episodes.uncounted,
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
             last_episode=shown.closing if shown else None,
