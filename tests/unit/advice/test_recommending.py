@@ -36,8 +36,8 @@ def test_the_strategy_with_the_least_skew_is_preferred():
     advice = recommend(found(figures(skew=1.5, stalled=10), sticky=figures(skew=1.0, stalled=10), roundrobin=figures()))
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
-        "Use sticky instead of range: the most loaded member would have had its share of the partitions instead of 50% more. "
-        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+        "Use sticky instead of range: the most loaded member would have had its share of the partitions instead of 50% "
+        "more. The change takes two rolling restarts: first with both assignors in each member's list, then with "
         "sticky alone."
     )
 

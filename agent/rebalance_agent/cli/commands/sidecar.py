@@ -14,7 +14,8 @@ from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, w
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Runs beside consumers and receives their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
+Runs beside consumers and receives their rebalance events, one JSON object per line:
+POST http://127.0.0.1:29309/v1/events
 
 It exports each consumer's own measurements on /metrics, and publishes the events to the topic rebalance-events, from
 which the observer gets exact stalls instead of bounds. Without bootstrap servers, it only exports metrics. It reads the
