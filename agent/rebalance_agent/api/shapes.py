@@ -197,7 +197,7 @@ class GroupDetail:
     """The current state of one group."""
 
     now_ms: Annotated[int, "the agent's clock"]
-    summary: Annotated[GroupSummary, "its entry in the list"]
+    summary: Annotated[GroupSummary, "the group, as in the list of groups"]
     first_seen_ms: Annotated[int, "start of the group's counters"]
     leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
     members: Annotated[tuple[GroupMember, ...], "by member id"]
@@ -289,7 +289,7 @@ class RebalanceDetail:
     """One rebalance with its published events."""
 
     group: Annotated[str, "the group's id"]
-    rebalance: Annotated[Rebalance, "its entry in the list"]
+    rebalance: Annotated[Rebalance, "the rebalance, as in the list of rebalances"]
     events: Annotated[tuple[Event, ...], "the events of the rebalance in order, as in the topic `rebalance-events`"]
     reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first; long ones shortened"]
     before: Annotated[

@@ -58,9 +58,12 @@ def test_a_signal_ends_running_work_without_a_traceback_or_a_folder(tmp_path, nu
     environment = {**os.environ, "PYTHONPATH": str(AGENT)}
     command = [sys.executable, "-c", WORKING]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        eventually((tmp_path / "working").exists, 120)
-        process.send_signal(number)
-        reported = process.stderr.read()
-        assert process.wait(60) == 128 + number, reported
+        try:
+            eventually((tmp_path / "working").exists, 600)
+            process.send_signal(number)
+            reported = process.stderr.read()
+            assert process.wait(600) == 128 + number, reported
+        finally:
+            process.kill()
     assert "Traceback" not in reported
     assert [each.name for each in tmp_path.iterdir()] == ["working"]
