@@ -33,7 +33,7 @@ EPILOG = """\
 stages:
 {stages}
 `rebalance-agent pipeline STAGE --help` explains a stage. Exit codes of every stage: 0 done, 1 done with findings or
-failed, 2 wrong usage or input, 130 Ctrl-C.
+failed, 2 wrong usage or input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 
