@@ -1,7 +1,7 @@
 """Two aiokafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
 With ``--create``, it makes the topic first, with 12 partitions, and writes 240 records when both consumers have joined.
-Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309, if there is one.
+Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309/v1/events, if there is one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Two confluent-kafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
-librdkafka reads the records. Every rebalance is reported to the sidecar at http://127.0.0.1:29309, if there is one.
+librdkafka reads the records. Every rebalance is reported to the sidecar, if there is one, at
+http://127.0.0.1:29309/v1/events.
 """
 
 from __future__ import annotations

@@ -24,6 +24,9 @@ _KEEPS_NUMBERS = "range"
 """The only family in `general_families` that gives equal partition numbers of different topics to one member."""
 
 
+_NO_MORE = "0% more"
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member.
@@ -175,8 +178,7 @@ def _gains(own: Figures, best: Figures) -> str:
 def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
     own_skew, best_skew = own.skew_mean or 1.0, best.skew_mean or 1.0
     if abs(own_skew - best_skew) >= SKEW_MIN:
-        text = f"the most loaded member would have had {best_skew:.2f} times its share instead of {own_skew:.2f}"
-        yield best_skew < own_skew, text
+        yield best_skew < own_skew, _most_loaded(best_skew, own_skew)
     clustered, spread = own.clustered_mean or 0.0, best.clustered_mean or 0.0
     if abs(clustered - spread) >= CLUSTERED_MIN:
         yield (
@@ -191,6 +193,14 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
         )
     if own.moved != best.moved:
         yield best.moved < own.moved, f"{best.moved} partitions would have moved instead of {own.moved}"
+
+
+def _most_loaded(best_skew: float, own_skew: float) -> str:
+    """Return the load of the most loaded member, compared with its share: a skew of 1.49 is 49% more."""
+    best, own = (f"{max(0.0, skew - 1):.0%} more" for skew in (best_skew, own_skew))
+    had = "its share" if best == _NO_MORE else f"{best} than its share"
+    instead = "its share" if own == _NO_MORE else own
+    return f"the most loaded member would have had {had} of the partitions instead of {instead}"
 
 
 def _static(outcome: StrategyOutcome, *, alone: bool) -> str:

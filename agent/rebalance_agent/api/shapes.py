@@ -132,7 +132,7 @@ class GroupSummary:
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "since when it is Empty, if it had members; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
-    rebalances: Annotated[int, "rebalances that completed since this process detected the group"]
+    rebalances: Annotated[int, "rebalances that completed since this process detected the group, settled or not"]
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[
@@ -197,7 +197,7 @@ class GroupDetail:
     """The current state of one group."""
 
     now_ms: Annotated[int, "the agent's clock"]
-    summary: Annotated[GroupSummary, "its entry in the list"]
+    summary: Annotated[GroupSummary, "the group, as in the list of groups"]
     first_seen_ms: Annotated[int, "start of the group's counters"]
     leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
     members: Annotated[tuple[GroupMember, ...], "by member id"]
@@ -289,7 +289,7 @@ class RebalanceDetail:
     """One rebalance with its published events."""
 
     group: Annotated[str, "the group's id"]
-    rebalance: Annotated[Rebalance, "its entry in the list"]
+    rebalance: Annotated[Rebalance, "the rebalance, as in the list of rebalances"]
     events: Annotated[tuple[Event, ...], "the events of the rebalance in order, as in the topic `rebalance-events`"]
     reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first; long ones shortened"]
     before: Annotated[

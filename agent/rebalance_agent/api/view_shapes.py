@@ -60,7 +60,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
         view,
         members=len(view.members),
         flapping=tuple(member.name for member in view.flapping),
-        rebalances=sum(view.counters.completed.values()),
+        rebalances=sum(view.counters.completed.values()) + view.unsettled,
         aborted=view.counters.aborted,
         host_spread=view.host_spread and _shaped(HostSpreadSummary, view.host_spread),
         stalled=_stall_now(view),

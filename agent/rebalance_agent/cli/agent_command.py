@@ -13,13 +13,14 @@ import argparse
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 import structlog
 
 from rebalance_agent.cli.color_flag import add_color_flag
 from rebalance_agent.errors import InvalidInputError, ListenError
+from rebalance_agent.runtime.listeners.free_address import listen_problem
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.processes.memory import tuned_memory
 from rebalance_agent.runtime.processes.signals import stop_on_signals
@@ -93,11 +94,12 @@ def run_agent(
     args: argparse.Namespace,
     make: Callable[[_Settings, dict[str, str]], AgentRole],
     restarts: Callable[[_Settings], bool] = lambda _settings: True,
+    used: Callable[[_Settings], AgentSettings] = lambda settings: settings,
 ) -> int:
     """Run the process that ``make`` builds until a signal, and return the exit code.
 
     On SIGHUP, the process stops cleanly and starts again with the current settings and secrets, if these are valid and
-    ``restarts`` returns True for the former settings.
+    ``restarts`` returns True for the former settings. ``used``: returns only the settings that the process uses.
     """
     loaded = load_agent(name, model, args, logs=True)
     if loaded is None:
@@ -113,8 +115,9 @@ def run_agent(
         with stop_on_signals(stop, on_hangup=None if _in_terminal() else hang_up), tuned_memory():
             make(*loaded).run(stop)
     except (InvalidInputError, ListenError) as error:
-        choose = _other_address(error, loaded[0]) if isinstance(error, ListenError) else ""
-        print(f"rebalance-agent {name}: {error}{choose}", file=sys.stderr)
+        lines = _listen_errors(error, used(loaded[0])) if isinstance(error, ListenError) else (error,)
+        for line in lines:
+            print(f"rebalance-agent {name}: {line}", file=sys.stderr)
         return 2
     if again.is_set():
         # Executes a new program in the same process: no old state is left, and the supervisor sees no restart.
@@ -150,7 +153,15 @@ def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restar
     return True
 
 
-def _other_address(error: ListenError, settings: AgentSettings) -> str:
-    """Return the end of an error about an address: the flag that changes it, or "" if no setting has the address."""
-    set_by = next((flag(setting) for setting, value in settings if value == error.address), None)
-    return f"; choose another with {set_by}" if set_by else ""
+def _listen_errors(first: ListenError, settings: AgentSettings) -> Iterator[str]:
+    """Yield ``first`` and the errors of all other addresses in ``settings``, each with the flag that changes it.
+
+    A process ends at its first address that cannot be listened on. A user who changes only this one would get the next
+    error at the next start.
+    """
+    addresses = {setting: value for setting, value in settings if setting.endswith("listen") and value}
+    set_by = next((setting for setting, value in addresses.items() if value == first.address), None)
+    yield f"{first}; choose another with {flag(set_by)}" if set_by else str(first)
+    for setting, address in addresses.items():
+        if setting != set_by and (problem := listen_problem(address)):
+            yield f"{ListenError(address, problem)}; choose another with {flag(setting)}"

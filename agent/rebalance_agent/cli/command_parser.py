@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import math
-from collections.abc import Callable, Iterable
-from typing import NoReturn
+import re
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NoReturn
 
 from rebalance_agent.visible_names import did_you_mean
 
@@ -20,7 +21,21 @@ USAGE_LINES_MAX = 3
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that prints errors below a short usage. Parsers of added commands do the same."""
+    """A parser with short errors, and with help that begins with examples. Parsers of added commands are the same."""
+
+    def format_help(self) -> str:
+        """Return the help; the examples of the epilog stand before the flags, of which a command may have dozens."""
+        whole = self.description, self.epilog
+        self.description, self.epilog = _examples_first(self.description or "", self.epilog or "")
+        try:
+            return super().format_help()
+        finally:
+            self.description, self.epilog = whole
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401 - as in argparse
+        """Check a value that has ``choices``; an error suggests the most similar choice."""
+        if action.choices is not None and value not in (names := tuple(map(str, action.choices))):
+            raise argparse.ArgumentError(action, _not_one_of(str(value), names))
 
     def error(self, message: str) -> NoReturn:
         """Print the usage, without its flags if it is long, and ``message``; exit with 2."""
@@ -62,7 +77,7 @@ def one_of(choices: Iterable[str]) -> Callable[[str], str]:
     def parsed(text: str) -> str:
         if text in names:
             return text
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}{did_you_mean(text, names)}")
+        raise argparse.ArgumentTypeError(_not_one_of(text, names))
 
     return parsed
 
@@ -91,6 +106,18 @@ def number(minimum: float, maximum: float, form: str) -> Callable[[str], float]:
         return value
 
     return parsed
+
+
+def _not_one_of(text: str, names: Collection[str]) -> str:
+    return f"must be one of {', '.join(names)}{did_you_mean(text, names)}"
+
+
+def _examples_first(description: str, epilog: str) -> tuple[str, str]:
+    """Move the paragraph of the ``epilog`` that begins with ``examples:`` to the end of the ``description``."""
+    paragraphs = epilog.strip("\n").split("\n\n")
+    examples = [text for text in paragraphs if re.match("examples?:", text)]
+    rest = [text for text in paragraphs if text not in examples]
+    return "\n\n".join([description.strip("\n"), *examples]).strip("\n"), "\n\n".join(rest)
 
 
 def moment_ms(text: str) -> int:

@@ -298,9 +298,9 @@ MOVED_EXCESS = counter(
 SKEW = labelled(
     "kafka_rebalance_assignment_skew_ratio",
     MetricType.GAUGE,
-    "Highest load of a member / reference load; 1 is best. For weight partitions (in Kafka Streams: tasks), the "
-    "reference is the load that the strategy promises. For lag (records behind) and rate (records/s produced), it is "
-    "a lower bound for every assignment, and only groups in lag_groups have these values.",
+    "Highest load of a member / reference load; 1 is best. For partitions (in Kafka Streams: tasks), the "
+    "reference is the load that the strategy promises. For lag (records behind) and rate (records/s produced), the "
+    "highest load cannot be below the reference in any assignment, and only groups in lag_groups have these values.",
     {"weight": ("partitions", "lag", "rate")},
     "ratio",
     samples=values.skews,

@@ -144,6 +144,7 @@ class GroupView:
     ``version`` increases with every change, so that a cached text of the view can be reused until then. Values that
     change only with time (age of a rebalance, partition-seconds since ``counted_until_ms``) do not increase it.
     ``unsettled_ms``: when the last episode that has not settled yet completed, by its record's timestamp.
+    ``unsettled``: the number of such episodes that ``counters`` does not include yet.
     ``last_join_seconds``, ``last_sync_seconds`` (classic), ``last_assignor_wait_seconds`` and
     ``last_reconcile_seconds`` (other types): the longest phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`). ``rollout``: the
@@ -188,6 +189,7 @@ class GroupView:
     metadata_bytes: int | None = None
     running: RunningRebalance | None = None
     unsettled_ms: int | None = None
+    unsettled: int = 0
     last_episode: GenerationEvent | None = None
     last_join_seconds: float | None = None
     last_sync_seconds: float | None = None

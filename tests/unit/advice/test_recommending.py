@@ -36,10 +36,15 @@ def test_the_strategy_with_the_least_skew_is_preferred():
     advice = recommend(found(figures(skew=1.5, stalled=10), sticky=figures(skew=1.0, stalled=10), roundrobin=figures()))
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
-        "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50. "
-        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+        "Use sticky instead of range: the most loaded member would have had its share of the partitions instead of 50% "
+        "more. The change takes two rolling restarts: first with both assignors in each member's list, then with "
         "sticky alone."
     )
+
+
+def test_a_smaller_excess_of_the_most_loaded_member_is_a_percentage():
+    advice = recommend(found(figures(skew=1.5, stalled=10), sticky=figures(skew=1.05, stalled=10)))
+    assert "would have had 5% more than its share of the partitions instead of 50% more." in advice.sentence
 
 
 def test_with_equal_balance_fewer_topics_on_one_host_are_preferred():

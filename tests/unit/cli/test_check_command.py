@@ -28,13 +28,13 @@ def local(settings):
 
 def test_an_observer_without_a_cluster_fails_the_check(capsys):
     assert main.main(["check", *FREE]) == 2
-    assert "failed   cluster: no bootstrap.servers are set" in capsys.readouterr().out
+    assert "failed   cluster - no bootstrap.servers are set" in capsys.readouterr().out
 
 
 def test_without_a_cluster_only_this_machine_is_checked(capsys):
     assert main.main(["check", "--idle", *FREE]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("requirements of the observer without a cluster\n\nok       listen 127.0.0.1:0: is free\n")
+    assert out.startswith("requirements of the observer without a cluster\n\nok       listen 127.0.0.1:0 - is free\n")
     assert "no bootstrap.servers are set, so the agent works without Kafka" in out
 
 
@@ -73,7 +73,7 @@ def test_wrong_settings_and_an_unreachable_cluster_end_with_two(capsys):
         port = taken.getsockname()[1]
     assert main.main(["check", *FREE, "--bootstrap-servers", f"127.0.0.1:{port}"]) == 2
     out = capsys.readouterr().out
-    assert f"failed   server 127.0.0.1:{port}: TCP: port {port} is closed" in out
+    assert f"failed   server 127.0.0.1:{port} - TCP: port {port} is closed" in out
     assert "no server could be reached, so nothing more was checked" in out
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from rebalance_agent.cli.main import main
+
 COMMAND = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar"]
 PATIENCE_S = 60
 FREE = ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0"]
@@ -45,6 +47,18 @@ def test_an_address_in_use_is_reported_and_the_process_runs_until_a_signal():
             assert f"rebalance-agent sidecar: {line}" in reported(process)
             process.terminate()
             assert process.wait(PATIENCE_S) == 2
+
+
+def test_each_address_in_use_is_reported_at_once(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        web, posts = (f"127.0.0.1:{each.getsockname()[1]}" for each in (one, other))
+        assert main(["sidecar", "--listen", web, "--events-listen", posts]) == 2
+        reported = capsys.readouterr().err
+        for address, flag in ((web, "--listen"), (posts, "--events-listen")):
+            assert f"cannot listen on {address}: Address already in use; choose another with {flag}\n" in reported
+        assert "gateway-listen" not in reported
+        assert main(["gateway", "--bootstrap-servers", "127.0.0.1:1", "--gateway-listen", web, "--listen", posts]) == 2
+        assert capsys.readouterr().err.count("choose another with --") == 2
 
 
 def test_without_stay_a_wrong_setting_ends_the_process():

@@ -200,7 +200,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
         0,
         [
             "quiet: no rebalance, from the agent's observations since its start.",
-            "The group is at generation 2, but the agent has not reported how it got there.",
+            "The group is at generation 2: its rebalances were earlier, or are no longer stored.",
             "To explain earlier rebalances, use --bootstrap-servers HOST:PORT.",
         ],
     )
@@ -229,8 +229,8 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     said = run(capsys, "explain", "new")[1]
     assert said.startswith("new: no rebalance, ")
     assert (
-        f"The group is at generation {calm.group('new').summary.generation}, but the agent has not reported how it "
-        "got there." in said
+        f"The group is at generation {calm.group('new').summary.generation}: its rebalances were earlier, or are no "
+        "longer stored." in said
     )
 
 

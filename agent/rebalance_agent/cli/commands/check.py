@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
-from rebalance_agent.cli.command_parser import one_of
 from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.acls import UNKNOWN_PRINCIPAL, principal_of
@@ -69,7 +68,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
     parser.add_argument(
         "--role",
-        type=one_of(ROLES),
         choices=tuple(ROLES),
         default="observer",
         help="the role to check (default %(default)s)",

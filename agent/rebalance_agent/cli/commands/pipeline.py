@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 
+from rebalance_agent.cli.command_parser import CommandParser
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.visible_names import did_you_mean
 
@@ -32,7 +33,7 @@ EPILOG = """\
 stages:
 {stages}
 `rebalance-agent pipeline STAGE --help` explains a stage. Exit codes of every stage: 0 done, 1 done with findings or
-failed, 2 wrong usage or input, 130 Ctrl-C.
+failed, 2 wrong usage or input, 130 Ctrl-C, 143 SIGTERM.
 """
 
 
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         meant = did_you_mean(args.stage, STAGES) or f"; the stages are {', '.join(STAGES)}"
         args.parser.error(f"there is no stage {args.stage!r}{meant}")
     module = importlib.import_module(f"rebalance_agent.cli.pipeline.{args.stage}")
-    parser = argparse.ArgumentParser(prog="rebalance-agent pipeline")
+    parser = CommandParser(prog="rebalance-agent pipeline")
     module.add_parser(parser.add_subparsers())
     options = parser.parse_args([args.stage, *args.rest])
     try:

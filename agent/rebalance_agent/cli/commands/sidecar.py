@@ -14,7 +14,8 @@ from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, w
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Runs beside consumers and receives their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
+Runs beside consumers and receives their rebalance events, one JSON object per line:
+POST http://127.0.0.1:29309/v1/events
 
 It exports each consumer's own measurements on /metrics, and publishes the events to the topic rebalance-events, from
 which the observer gets exact stalls instead of bounds. Without bootstrap servers, it only exports metrics. It reads the
@@ -58,11 +59,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal, and return the exit code."""
     if not args.stay:
-        return run_agent("sidecar", GatewaySettings, args, _role, _restarts)
+        return run_agent("sidecar", GatewaySettings, args, _role, _restarts, without_unused_gateway)
     stop = threading.Event()
     # Handlers stay installed: a container's first process gets only the signals that it has a handler for.
     with stop_on_signals(stop):
-        code = run_agent("sidecar", GatewaySettings, args, _role, _restarts)
+        code = run_agent("sidecar", GatewaySettings, args, _role, _restarts, without_unused_gateway)
         if code == CANNOT_BEGIN:
             print("rebalance-agent sidecar: waiting for a signal to exit (--stay)", file=sys.stderr, flush=True)
             stop.wait()

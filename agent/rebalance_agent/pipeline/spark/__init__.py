@@ -5,5 +5,6 @@
 - ``kafka_options``: converts Kafka client properties to options of Spark's Kafka source.
 - ``worker_daemon``: runs the process that forks Spark's Python workers.
 - ``task_progress``: reports the progress of Spark's tasks.
+- ``session_end``: ends a session, also on Ctrl-C and SIGTERM.
 - ``warehouse_folder``: removes a folder that Spark leaves behind.
 """

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.spark import worker_daemon
+from rebalance_agent.pipeline.spark.session_end import stopping
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
 from rebalance_agent.pipeline.spark.warehouse_folder import remove_at_exit
@@ -94,13 +95,11 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
             Java process has ended.
     """
     session = spark_session(settings, name)
-    try:
-        yield session
-    except (PySparkException, Py4JError, ConnectionError) as error:
-        raise PipelineError(_why(session, error)) from error
-    finally:
-        with suppress(Py4JError, ConnectionError):  # raised if Java has already ended
-            session.stop()
+    with stopping(session):
+        try:
+            yield session
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            raise PipelineError(_why(session, error)) from error
 
 
 def spark_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> SparkSession:

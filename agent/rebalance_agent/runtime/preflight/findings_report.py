@@ -40,7 +40,7 @@ def row(finding: Finding, colors: bool = False) -> str:
     status = f"{finding.status:<8}"
     if colors and finding.status in _COLORS:
         status = f"\033[{_COLORS[finding.status]}m{status}\033[0m"
-    lines = [f"{status} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
+    lines = [f"{status} {finding.name}" + (f" - {finding.detail}" if finding.detail else "")]  # details have colons
     if finding.status in (FindingStatus.MISSING, FindingStatus.FAILED):
         for word, text in (("for", finding.purpose), ("without", finding.lost), ("mode", finding.mode)):
             begin = f"{INDENT}{word:<8} "

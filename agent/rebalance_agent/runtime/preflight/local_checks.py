@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,6 +13,7 @@ from pathlib import Path
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.listeners.configured_listeners import events_endpoint
+from rebalance_agent.runtime.listeners.free_address import listen_problem
 from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
 from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.settings.flags import flag
@@ -94,17 +94,11 @@ def _events_listen(settings: ListeningSettings, clock: Clock) -> Finding:
 def free_address(settings: AgentSettings, setting: str, address: str, purpose: str) -> Finding:
     """Return whether ``address``, the value of ``setting``, can be listened on, or is in use by a running agent."""
     name = f"{setting} {address}"
-    host, port = split_address(address)
-    try:
-        family, kind, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        with closing(socket.socket(family, kind)) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(where)
-    except OSError as error:
-        if _agent_answers(settings):
-            return skipped(name, f"in use by a running agent; a second agent needs another address: {flag(setting)}")
-        return failed(name, f"cannot listen: {error.strerror}", f"choose another: {flag(setting)}", purpose)
-    return passed(name, "is free", purpose)
+    if not (problem := listen_problem(address)):
+        return passed(name, "is free", purpose)
+    if _agent_answers(settings):
+        return skipped(name, f"in use by a running agent; a second agent needs another address: {flag(setting)}")
+    return failed(name, f"cannot listen: {problem}", f"choose another: {flag(setting)}", purpose)
 
 
 def _agent_answers(settings: AgentSettings) -> bool:

@@ -80,7 +80,7 @@ def _no_epochs(cluster: Cluster) -> str:
     try:
         describer = EpochDescriber(cluster.broker_client())
     except InvalidInputError as error:
-        return str(error)
+        return f"{error.field} {error.problem}"
     try:
         listing = describer.list_groups()
     except ClusterError as error:

@@ -19,7 +19,7 @@ class GenerationSource(BaseSettings):
         "auto",
         description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
         "and of instrumented consumers that lead their groups; `describe`, only descriptions of groups, without "
-        "generations of classic groups; `auto`: the log if it may be read, else frames. Groups without a generation "
+        "generations of classic groups; `auto`: the log if it may be read, else frames. Groups without generations "
         "are described",
     )
 

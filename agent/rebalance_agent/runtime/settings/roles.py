@@ -215,7 +215,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="maximum bytes of groups' series; the largest groups are left out"
+        100_000_000, ge=10**6, le=10**10, description="size limit of groups' series in bytes; the largest are left out"
     )
     max_state_bytes: int = Field(
         160_000_000,

@@ -107,8 +107,8 @@ class Episodes:
     @property
     def unsettled_ms(self) -> int | None:
         """When the last generation of an unsettled episode completed (epoch ms); None if all have settled."""
-        episode = self.open or (self._closed[-1].episode if self._closed else None)
-        return episode.last.timestamp_ms if episode else None
+        waiting = self.waiting()
+        return waiting[-1].last.timestamp_ms if waiting else None
 
     @property
     def unnamed(self) -> bool:
@@ -208,11 +208,13 @@ class Episodes:
         if rollout := self.rollouts.end():
             yield rollout
 
+    def waiting(self) -> list[Episode]:
+        """Return the episodes that have not settled, the newest at the end."""
+        return [*(closed.episode for closed in self._closed), *([self.open] if self.open else [])]
+
     def all(self) -> Iterator[Episode]:
         """Yield the open episode, those that wait to settle and those that may be revised."""
-        if self.open:
-            yield self.open
-        yield from (closed.episode for closed in self._closed)
+        yield from self.waiting()
         yield from (settled.episode for settled in self._settled)
 
     def _close(self, episode: Episode, now_ms: int) -> Iterator[Event]:
@@ -234,7 +236,9 @@ class Episodes:
             unseen_seconds = closed.episode.unseen_partition_seconds
             self._totals.settle(settlement.closing, advanced.partition_seconds, unseen_seconds)
             counted = self._totals.add_group_stalls(settlement.group_spans, counted)
-        settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
+        generations = [(each.timestamp_ms, each.members) for each in closed.episode.generations if closed.episode.known]
+        flapping = self.flapping.add_episode(closed.episode.members_before, generations, now_ms)
+        settlement = settlement.with_flapping(flapping)
         awaits, unnamed = self._commits.missing(closed.episode), closed.episode.unnamed
         settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, unnamed, counted, awaits)
         if awaits:
@@ -258,10 +262,6 @@ class Episodes:
             )
         ):
             yield rollout
-
-    def _update_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
-        generations = [(each.timestamp_ms, each.members) for each in episode.generations if episode.known]
-        return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _look_for_commits(self, now_ms: int) -> Iterator[Event]:
         """Publish settled episodes again if commits have ended their stalls in the meantime."""

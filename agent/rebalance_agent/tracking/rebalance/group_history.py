@@ -109,6 +109,7 @@ class GroupHistory:
             first_seen_ms=self.first_seen_ms,
             running=running,
             unsettled_ms=self.episodes.unsettled_ms,
+            unsettled=sum(bool(each.last.members) and not each.last.replayed for each in self.episodes.waiting()),
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
             last_episode=shown.closing if shown else None,

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from rebalance_agent.api.history import HistoryLimits
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import MATCH_MAX, OFFSET_MAX, SORT_KEYS
-from rebalance_agent.api.shapes import GroupSummary, LastRebalance, values_of
+from rebalance_agent.api.shapes import GroupSummary, values_of
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.metrics.short_names import short_name
 from rebalance_agent.model.baseline import AdviceSavings
@@ -197,7 +197,7 @@ def _heading(first: str, key: str, title: str, query: ListQuery) -> str:
 
 
 def _cells(row: _Row) -> str:
-    group, last = row.group, row.group.last
+    group = row.group
     name, link = escaped(shortened(printable(group.group))), group_link(group.group)
     linked = f'<a href="{escaped(link)}">{name}</a>'
     polled = "" if group.source is not Source.ADMIN else ' <span class="unknown">(only polled)</span>'
@@ -212,18 +212,24 @@ def _cells(row: _Row) -> str:
         f"<td>{escaped(group.state)}{since}{polled}</td>"
         f'<td class="n">{group.members:,}</td>'
         f'<td class="n">{skew}</td>'
-        f'<td class="n">{_stall(last)}</td><td class="n">{hour}</td><td>{_last(last)}</td>'
+        f'<td class="n">{_stall(group)}</td><td class="n">{hour}</td><td>{_last(group)}</td>'
     )
 
 
-def _stall(last: LastRebalance | None) -> str:
-    if last is None:
-        return "none yet"
+def _stall(group: GroupSummary) -> str:
+    if (last := group.last) is None:
+        return _none(group)
     return escaped(stall_text(last.stall)) if last.stall else unknown()
 
 
-def _last(last: LastRebalance | None) -> str:
-    return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}" if last else "none yet"
+def _last(group: GroupSummary) -> str:
+    last = group.last
+    return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}" if last else _none(group)
+
+
+def _none(group: GroupSummary) -> str:
+    """Return what stands for the last rebalance of a group without one: it may have completed, but not settled."""
+    return "none yet" if group.unsettled_ms is None else "settling"
 
 
 def _pages(query: ListQuery, total: int) -> str:

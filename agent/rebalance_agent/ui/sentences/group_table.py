@@ -159,9 +159,9 @@ def _row(group: GroupSummary, now_ms: int) -> WatchRow:
         printable(group.group),
         f"{group.state}, storm" if storm else group.state,
         duration(max(0, now_ms - group.running.started_ms) / 1000) if group.running else UNKNOWN,
-        stall_text(last.stall) if last else UNKNOWN,
+        stall_text(last.stall) if last else _none(group),
         str(group.rebalances),
-        last.trigger if last else UNKNOWN,
+        last.trigger if last else _none(group),
         str(group.members),
         _number(group.partitions),
         UNKNOWN if group.skew_ratio is None else f"{group.skew_ratio:.2f}",
@@ -176,6 +176,11 @@ def _row(group: GroupSummary, now_ms: int) -> WatchRow:
 
 def _storm(group: GroupSummary, now_ms: int) -> bool:
     return is_storm(group, rebalances_lately(group, now_ms))
+
+
+def _none(group: GroupSummary) -> str:
+    """Return what stands for the last rebalance of a group without one: it may have completed, but not settled."""
+    return UNKNOWN if group.unsettled_ms is None else "settling"
 
 
 def _number(value: int | None) -> str:

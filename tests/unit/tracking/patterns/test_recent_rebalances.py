@@ -3,6 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.tracking.patterns.recent_rebalances import RECENT_MAX, RECENT_MS, with_rebalance
 from support.tracker.tracking import T0, closing, member, record, tick, topics, watch
@@ -24,6 +25,14 @@ def test_a_view_has_the_time_of_a_rebalance_until_it_has_settled():
     assert (tracker.view("g").unsettled_ms, tracker.view("g").recent_ms) == (T0 + 10_000, ())
     tracker, _ = watch(*joined, tick(10_500), tick(100_000))
     assert (tracker.view("g").unsettled_ms, tracker.view("g").recent_ms) == (None, (T0 + 10_000,))
+
+
+def test_a_completed_rebalance_counts_before_it_has_settled():
+    joined = topics(0, t=4), record(1_000, 0), record(10_000, 1, member("a", (0, 1, 2, 3)))
+    for ticks, unsettled in (((10_500,), 1), ((10_500, 100_000), 0)):
+        tracker, _ = watch(*joined, *map(tick, ticks))
+        view = tracker.view("g")
+        assert (view.unsettled, build_summary(view).rebalances) == (unsettled, 1)
 
 
 def test_the_return_of_a_static_member_is_no_rebalance():
