@@ -16,6 +16,7 @@ from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, KEPT_BYT
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, retry_rejected
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 
+CLOCK = FakeClock(1_796_000_000_000)  # after the events of the files
 GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 LINES = GOLDEN.read_bytes().splitlines()
 FIRST = event_from_json(json_object(LINES[0]))
@@ -29,7 +30,7 @@ def folder(tmp_path):
 
 
 def ingest(tables, folder, origin="files"):
-    return ingest_batch(tables, events_of_files(tables.spark, str(folder)), origin, FakeClock())
+    return ingest_batch(tables, events_of_files(tables.spark, str(folder)), origin, CLOCK)
 
 
 def rows(tables, name="events"):
@@ -149,7 +150,7 @@ def test_too_new_records_are_read_by_the_release_that_supports_them(tables, fold
     newer = LINES[0].replace(b'"schema_version":1', b'"schema_version":2')
     (folder / "events.ndjson").write_bytes(b"\n".join((newer, b"no JSON")))
     assert ingest(tables, folder) == Ingested(0, 2)
-    assert retry_rejected(tables, FakeClock()) == Ingested(0, 1)
+    assert retry_rejected(tables, CLOCK) == Ingested(0, 1)
     # As after an upgrade: the table's records now have a known version.
     rejected = tables.read("events_rejected")
     known = rejected.selectExpr(
@@ -159,7 +160,7 @@ def test_too_new_records_are_read_by_the_release_that_supports_them(tables, fold
     )  # fmt: skip
     known = tables.spark.createDataFrame(known.collect(), rejected.schema)
     tables.overwrite("events_rejected", known)
-    assert retry_rejected(tables, FakeClock()) == Ingested(1, 0)
+    assert retry_rejected(tables, CLOCK) == Ingested(1, 0)
     assert [row["event_id"] for row in rows(tables)] == [FIRST.event_id]
     assert [row["reason"] for row in rows(tables, "events_rejected")] == ["malformed: is not JSON in UTF-8"]
 
