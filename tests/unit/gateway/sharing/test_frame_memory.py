@@ -147,17 +147,19 @@ async def test_an_address_that_waits_for_its_own_memory_ends_no_frame_of_another
 
 @run
 async def test_partial_frames_that_fill_the_memory_become_whole_one_after_another():
-    room, whole = FrameMemoryBudget(4 * LARGE), []
+    room, whole, used = FrameMemoryBudget(4 * LARGE), [], []
 
     async def client(host):
         async with room.frame(host) as memory:
             for part in range(1, 9):
                 await memory.grow(part * LARGE)
+                used.append(room._taken)
                 await asyncio.sleep(0)
             whole.append(host)
 
     await asyncio.gather(*map(client, "aaabbbcdef"))
     assert sorted(whole) == [*"aaabbbcdef"]
+    assert 4 * LARGE < max(used) <= (4 + 8) * LARGE, "only the oldest frame exceeds the budget"
     assert (room._taken, room._taken_by, room._waiting, room._users, room._users_of) == (0, {}, {}, {}, {})
 
 
