@@ -52,10 +52,10 @@ class FrameMemory:
 class FrameMemoryBudget:
     """A byte budget shared by all connections, of which one address gets at most half.
 
-    A frame uses memory for the bytes that arrived, not for the size that its length field claims. Of the frames that
-    wait, those of the address that uses the fewest bytes are served first, and those of one address in order. Partial
-    frames could wait for each other, so the oldest frame may exceed the budget, and the oldest frame of each address
-    may exceed the address's half.
+    A frame uses memory for the bytes that arrived, not for the size that its length field claims. The address that uses
+    the fewest bytes is served first, and the frames of one address that wait are served in order. Partial frames could
+    wait for each other, so the oldest frame may exceed the budget, and the oldest frame of each address may exceed the
+    address's half.
 
     A frame may use memory for any time while no other frame waits for it, and for `HOLD_SECONDS_MAX` once another frame
     waits.
