@@ -16,9 +16,19 @@ from rebalance_agent.model.event_json import event_from_json, json_line, json_ob
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.pipeline.ingest.event_times import ReadAt, untimely
 from rebalance_agent.pipeline.ingest.number_limits import require_bounds
+from rebalance_agent.pipeline.tables.tried_releases import UNREAD_BY_RELEASE
 from rebalance_agent.visible_names import visible
 
-__all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
+__all__ = [
+    "EVENT_BYTES_MAX",
+    "KEPT_BYTES_MAX",
+    "EventRow",
+    "Reason",
+    "event_row",
+    "kept",
+    "rejected_id",
+    "row_of",
+]
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of an event in bytes: sixteen times the broker's default ``message.max.bytes``."""
@@ -88,9 +98,9 @@ def _not_ours(data: object) -> Reason | None:
         return None
     version, kind = data.get("schema_version"), data.get("kind")
     if isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION:
-        return Reason("newer_schema", _short(f"schema_version {version}, this release reads up to {SCHEMA_VERSION}"))
+        return Reason("newer_schema", _short(f"{UNREAD_BY_RELEASE['newer_schema']}; schema_version {version}"))
     if isinstance(kind, str) and kind not in EVENT_KINDS:
-        return Reason("unknown_kind", _short(f"kind {kind!r}, this release reads {', '.join(sorted(EVENT_KINDS))}"))
+        return Reason("unknown_kind", _short(f"{UNREAD_BY_RELEASE['unknown_kind']}; kind {kind!r}"))
     return None
 
 

@@ -30,6 +30,7 @@ from rebalance_agent.pipeline.ingest.file_lines import LINES, PIECES, file_lines
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
+from rebalance_agent.pipeline.tables.tried_releases import AWAITS_RELEASE
 
 __all__ = [
     "FILES",
@@ -159,9 +160,13 @@ def _local_lines(spark: SparkSession, files: Sequence[Row]) -> DataFrame:
 
 
 def rejected_as_newer(tables: DeltaTables) -> DataFrame:
-    """Return the records that were rejected because an older release could not read them."""
-    newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
-    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
+    """Return the records that an older release could not read, and that this release has not rejected itself.
+
+    Otherwise each run would read all of them again, however many a client writes.
+    """
+    return (
+        tables.read(EVENTS_REJECTED.name).where(AWAITS_RELEASE).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
+    )
 
 
 def decoded(records: DataFrame, read: ReadAt) -> DataFrame:
