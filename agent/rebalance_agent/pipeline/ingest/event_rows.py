@@ -16,7 +16,7 @@ from rebalance_agent.model.event_json import event_from_json, json_line, json_ob
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.pipeline.ingest.event_times import ReadAt, untimely
 from rebalance_agent.pipeline.ingest.number_limits import require_bounds
-from rebalance_agent.pipeline.tables.tried_releases import UNREAD_BY_RELEASE
+from rebalance_agent.pipeline.tried_releases import UNREAD_BY_RELEASE
 from rebalance_agent.visible_names import visible
 
 __all__ = [

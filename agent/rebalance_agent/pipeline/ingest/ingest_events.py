@@ -30,7 +30,7 @@ from rebalance_agent.pipeline.ingest.file_lines import LINES, PIECES, file_lines
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
-from rebalance_agent.pipeline.tables.tried_releases import AWAITS_RELEASE
+from rebalance_agent.pipeline.tried_releases import AWAITS_RELEASE
 
 __all__ = [
     "FILES",

@@ -1,7 +1,7 @@
 """Defines the pipeline's Delta tables: their schemas, their storage, and how each table is computed from others.
 
 - ``schemas``, ``change_schemas``, ``advice_schemas``: define the columns and the key of each table;
-  ``delta_tables``: reads and writes the tables; ``tried_releases``: which release has tried a rejected value.
+  ``delta_tables``: reads and writes the tables.
 - ``generations``, ``members``, ``group_hours``, ``baselines``, ``whatif_tables`` (also ``fidelity``): compute one table
   each, as a pure function whose last step selects exactly the schema's columns.
 - ``whole_generations``: checks a generation with all its members; ``generation_spans``: computes how long each

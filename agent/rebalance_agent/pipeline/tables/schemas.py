@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 
 from rebalance_agent.pipeline.table_schema import Table, columns
 from rebalance_agent.pipeline.tables import advice_schemas, change_schemas
-from rebalance_agent.pipeline.tables.tried_releases import AWAITS_RELEASE
+from rebalance_agent.pipeline.tried_releases import AWAITS_RELEASE
 
 __all__ = [
     "BASELINES",
