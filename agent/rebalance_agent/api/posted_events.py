@@ -9,7 +9,7 @@ from typing import cast, get_args
 from rebalance_agent.errors import InvalidFieldsError, InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, Event, MemberEvent
-from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.group_event import digest, process_event_id
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 
 __all__ = [
@@ -59,7 +59,8 @@ class PostError(InvalidFieldsError):
 def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
     """Return the events of a post, one per line; empty lines are skipped.
 
-    An event without ``event_id`` gets the id that `process_event_id` derives from the event's process and sequence.
+    An event without ``event_id`` gets the id that `process_event_id` derives from the event's process and sequence. Any
+    other id is hashed.
 
     Raises:
         PostError: a line is not an event of `POSTED_KINDS`, or exceeds a bound. The error has the faults of the lines
@@ -101,9 +102,17 @@ def _event(line: bytes) -> _Posted:
         faults = {fault.field: fault for fault in error.faults} | faults
     if faults:
         raise InvalidFieldsError(tuple(faults.values()))
-    if "event_id" in data:
-        return event
-    return replace(event, event_id=process_event_id(event.KIND, event.process, event.sequence))
+    return replace(event, event_id=_id_of(event, given=event.event_id if "event_id" in data else None))
+
+
+def _id_of(event: _Posted, given: str | None) -> str:
+    """Return the id of a posted event.
+
+    Readers keep one event for each id. With an id of its own choice, a post could replace any other event, such as a
+    group's generation, whose id can be computed.
+    """
+    ours = process_event_id(event.KIND, event.process, event.sequence)
+    return ours if given in (None, ours) else digest(event.KIND, given)
 
 
 def _partitions(event: _Posted, left: int) -> int:

@@ -203,8 +203,8 @@ class ConnectionRelay:
         if size > READ_REQUEST_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
         await self._up.flush()  # earlier frames do not wait for memory
-        async with self.memory.taken(size, self.host):
-            frame = await self._up.whole()
+        async with self.memory.frame(self.host) as memory:
+            frame = await self._up.whole(memory.grow)
             start = self.clock.monotonic()
             changed = await self.interceptor.request(head, frame, self.ask)
             if isinstance(changed, OwnAnswer):
@@ -245,8 +245,8 @@ class ConnectionRelay:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"a response of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
-        async with self.memory.taken(size, self.host, urgent=bool(sent.own_answer)):
-            frame = await self._down.whole()
+        async with self.memory.frame(self.host, urgent=bool(sent.own_answer)) as memory:
+            frame = await self._down.whole(memory.grow)
             if sent.own_answer:
                 if not sent.own_answer.done():
                     sent.own_answer.set_result(frame)

@@ -2,6 +2,7 @@
 
 - ``ingest``: writes published events and old log records into the table ``events``.
 - ``tables``: defines the schemas, and for each table one pure function that computes the table from DataFrames.
+- ``tried_releases``: which release has tried to read a rejected value.
 - ``table_schema``: defines a table by its columns, key and partitions. ``percentiles``: computes percentiles as Spark
   columns.
 - ``increments``: finds the days of groups that changed since the last run. ``write_conflicts``: repeats writes that

@@ -23,7 +23,7 @@ def test_other_groups_lose_nothing_and_the_hostile_one_is_named(seed, attack):
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("attacks", [("events",), ("topics",), ("names",), ("parts",), tuple(ATTACKS)])
+@pytest.mark.parametrize("attacks", [("events",), ("topics",), ("names",), ("gone",), ("parts",), tuple(ATTACKS)])
 def test_other_groups_lose_nothing_and_memory_is_bounded(attacks):
     found = beside(attacks, samples=60, seed=1)
     assert found.missing == 0

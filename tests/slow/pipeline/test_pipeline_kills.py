@@ -13,7 +13,7 @@ from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_str
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from support.observer.observing import create_topic
-from support.pipeline.pipelines import assert_exactly_once, kill_at_random, producing
+from support.pipeline.pipelines import ANY_AGE, assert_exactly_once, kill_at_random, producing
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
@@ -29,6 +29,6 @@ def test_every_event_is_stored_once_after_twenty_kills(kafka, tmp_path):
         tables = DeltaTables(spark, folder)
         properties = {"bootstrap.servers": bootstrap}
         records = events_of_topic(spark, properties, topic, records_max=50_000)
-        settings = StreamSettings(checkpoint_of(tables, properties, topic))
+        settings = StreamSettings(checkpoint_of(tables, properties, topic), age_days_max=ANY_AGE)
         ingest_stream(tables, records, settings, SystemClock(), threading.Event())
         assert_exactly_once(tables, reported)

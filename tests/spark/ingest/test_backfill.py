@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
-from rebalance_agent.clock import FakeClock
+from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.pipeline.ingest.backfill import (
     keep,
@@ -91,7 +91,7 @@ def test_every_record_of_a_real_topic_is_read_and_every_generation_equals_the_ob
     assert {name: repeated_events[name] for name in watched} == watched
     # The observed event replaces it permanently.
     published_events = stored_events(tables.spark, properties, published)
-    assert ingest_batch(tables, published_events, "ingest", FakeClock()).rejected == 0
+    assert ingest_batch(tables, published_events, "ingest", SystemClock()).rejected == 0
     keep(tables, rows, FakeClock())
     origins = {row["event_id"]: row["origin"] for row in tables.read("events").collect()}
     assert {origins[name] for name in watched} == {"ingest"}

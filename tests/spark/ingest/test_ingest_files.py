@@ -14,8 +14,9 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, KEPT_BYTES_MAX
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, retry_rejected
-from rebalance_agent.pipeline.tables.schemas import EVENTS
+from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
+CLOCK = FakeClock(1_796_000_000_000)  # after the events of the files
 GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 LINES = GOLDEN.read_bytes().splitlines()
 FIRST = event_from_json(json_object(LINES[0]))
@@ -29,7 +30,7 @@ def folder(tmp_path):
 
 
 def ingest(tables, folder, origin="files"):
-    return ingest_batch(tables, events_of_files(tables.spark, str(folder)), origin, FakeClock())
+    return ingest_batch(tables, events_of_files(tables.spark, str(folder)), origin, CLOCK)
 
 
 def rows(tables, name="events"):
@@ -116,8 +117,8 @@ MALFORMED = {
     b"\xff\xfe{}": "malformed: is not UTF-8",
     b"[]": "malformed: an event must be a JSON object",
     b'{"kind":"generation","schema_version":1}': "malformed: ",
-    LINES[0].replace(b'"schema_version":1', b'"schema_version":2'): "newer_schema: schema_version 2",
-    LINES[0].replace(b'"kind":"generation"', b'"kind":"quota"'): "unknown_kind: kind 'quota'",
+    LINES[0].replace(b'"schema_version":1', b'"schema_version":2'): "newer_schema: this release reads schema ",
+    LINES[0].replace(b'"kind":"generation"', b'"kind":"quota"'): "unknown_kind: this release reads ",
     LINES[0].replace(b'"timestamp_ms":', b'"timestamp_ms":9'): "malformed: timestamp_ms",
 }
 
@@ -149,17 +150,24 @@ def test_too_new_records_are_read_by_the_release_that_supports_them(tables, fold
     newer = LINES[0].replace(b'"schema_version":1', b'"schema_version":2')
     (folder / "events.ndjson").write_bytes(b"\n".join((newer, b"no JSON")))
     assert ingest(tables, folder) == Ingested(0, 2)
-    assert retry_rejected(tables, FakeClock()) == Ingested(0, 1)
-    # As after an upgrade: the table's records now have a known version.
+    assert retry_rejected(tables, CLOCK) == Ingested(0, 0), "this release has read them once"
+    older = tables.read("events_rejected").selectExpr(
+        "rejected_id", "replace(reason, 'up to 1', 'up to 0') AS reason", "ingested_at", "key", "value",
+        "topic", "partition", "offset", "file",
+    )  # fmt: skip
+    tables.overwrite("events_rejected", tables.spark.createDataFrame(older.collect(), EVENTS_REJECTED.schema))
+    assert retry_rejected(tables, CLOCK) == Ingested(0, 1)
+    assert retry_rejected(tables, CLOCK) == Ingested(0, 0), "it has read an older release's records once"
+    # As after an upgrade: the reasons are those of an older release, and the records now have a known version.
     rejected = tables.read("events_rejected")
     known = rejected.selectExpr(
-        "rejected_id", "reason", "ingested_at", "key",
+        "rejected_id", "replace(reason, 'up to 1', 'up to 0') AS reason", "ingested_at", "key",
         "encode(replace(decode(value, 'UTF-8'), '\"schema_version\":2', '\"schema_version\":1'), 'UTF-8') AS value",
         "topic", "partition", "offset", "file",
     )  # fmt: skip
     known = tables.spark.createDataFrame(known.collect(), rejected.schema)
     tables.overwrite("events_rejected", known)
-    assert retry_rejected(tables, FakeClock()) == Ingested(1, 0)
+    assert retry_rejected(tables, CLOCK) == Ingested(1, 0)
     assert [row["event_id"] for row in rows(tables)] == [FIRST.event_id]
     assert [row["reason"] for row in rows(tables, "events_rejected")] == ["malformed: is not JSON in UTF-8"]
 

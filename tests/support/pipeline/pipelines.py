@@ -18,6 +18,8 @@ from confluent_kafka import Producer
 from support.observer.observing import eventually
 
 LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
+ANY_AGE = 36_500
+"""A maximum age (days) that the events of `LINES` never exceed."""
 START_S = 300
 """Longest time (seconds) to start Java, Spark and Delta and to end a first batch, on a busy machine."""
 AGENT = Path(__file__).parents[3] / "agent"
@@ -98,6 +100,7 @@ class Ingest:
     def __init__(self, bootstrap, topic, tables, log, every_s=0):
         self.log = log
         arguments = ["--bootstrap-servers", bootstrap, "--topic", topic, "--tables", str(tables), f"--every={every_s}"]
+        arguments += ["--max-age-days", str(ANY_AGE)]
         spark = ["--master", "local[1]", "--driver-memory", "512m", "--records", "300"]
         for name, value in SHORT_LIVED.items():
             spark += ["--spark", f"{name}={value}"]

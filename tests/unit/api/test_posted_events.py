@@ -1,4 +1,6 @@
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +17,8 @@ from rebalance_agent.instrumentation.leading import POSTED_BYTES_MAX
 from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.model.event_json import event_to_json, json_line
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, GroupGoneEvent
-from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group_event import event_id, process_event_id
 from rebalance_agent.model.reported.led_generation import LedMember
 from support.observer.views import assign_event, member_event
 
@@ -30,9 +33,13 @@ def refused(*lines):
     return caught.value
 
 
+def with_our_id(event):
+    return replace(event, event_id=process_event_id(event.KIND, event.process, event.sequence))
+
+
 def test_reported_events_are_decoded_unchanged():
     led = LedMembers(7, "range", "a", 1, (LedMember("a", b"\0\xff", b"\1"),)).event("g", 2, 3, 4, "process", 5)
-    events = (member_event(), assign_event(error="boom"), led)
+    events = (with_our_id(member_event()), with_our_id(assign_event(error="boom")), led)
     assert parse_events([json_line(events[0]), b"", json_line(events[1]), b" \r", json_line(led)]) == events
 
 
@@ -140,6 +147,16 @@ def test_an_event_without_id_gets_an_id_from_its_process_and_sequence(event):
     assert read.event_id == process_event_id(event.KIND, event.process, 7)
     del data["process"]
     assert [fault.field for fault in refused(json.dumps(data).encode()).faults] == ["process"]
+
+
+def test_no_post_has_the_id_of_another_fact():
+    """Readers keep one event for each id, so a report with a generation's id would replace the generation."""
+    taken = event_id("generation", "c", "g", GroupType.CLASSIC, 7, 1_700_000_000_000)
+    given = (taken, "", "x" * 50_000, "\x1b[2J\ud800"[:-1])
+    found = [each.event_id for each in parse_events([line(event_id=each) for each in given])]
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in found)
+    assert len({taken, *found}) == 5
+    assert found == [each.event_id for each in parse_events([line(event_id=each, revision=1) for each in given])]
 
 
 def test_an_id_that_is_no_string_is_refused():

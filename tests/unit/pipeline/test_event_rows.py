@@ -88,10 +88,10 @@ def changed(**fields):
     ("value", "reason"),
     [
         (None, "malformed: the record has no value"),
-        (changed(schema_version=2), "newer_schema: schema_version 2, this release reads up to 1"),
+        (changed(schema_version=2), "newer_schema: this release reads schema versions up to 1; schema_version 2"),
         (changed(schema_version=10**400), "newer_schema"),
         (changed(schema_version=0), "malformed: schema_version"),
-        (changed(kind="quota"), "unknown_kind: kind 'quota'"),
+        (changed(kind="quota"), "unknown_kind: this release reads aborted, "),
         (changed(timestamp_ms=1), "malformed: timestamp_ms: must be between"),
         (changed(timestamp_ms=2**62), "malformed: timestamp_ms"),
         (changed(revision=2**31), "malformed: revision"),

@@ -19,6 +19,7 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
 from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.ingest.event_times import TOPIC_AGE_DAYS, ReadAt
 from rebalance_agent.pipeline.ingest.ingest_events import (
     Ingested,
     checkpoint_of,
@@ -81,6 +82,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--allow-loss", action="store_true", help="continue if the topic has deleted records that were never read"
     )
+    parser.add_argument(
+        "--max-age-days",
+        type=whole_number(1, 36_500),
+        metavar="N",
+        help=f"reject events that are older now (default: {TOPIC_AGE_DAYS} for a topic, no limit for files)",
+    )
     add_kafka_flags(parser)
     parser.set_defaults(run=run)
 
@@ -104,10 +111,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _files(tables: DeltaTables, options: argparse.Namespace) -> Ingested:
     records = events_of_files(tables.spark, options.events)
+    clock, age = SystemClock(), options.max_age_days
     if options.dry_run:
-        return count_rows(decoded(records))
-    retry_rejected(tables, SystemClock())
-    return ingest_batch(tables, records, "files", SystemClock())
+        return count_rows(decoded(records, ReadAt(clock.now_ms(), age)))
+    retry_rejected(tables, clock, age)
+    return ingest_batch(tables, records, "files", clock, age)
 
 
 def _topic(
@@ -115,10 +123,11 @@ def _topic(
 ) -> Ingested:
     if not topic:
         raise InvalidInputError("--topic", "is missing: the setting events_topic is empty")
+    clock, age = SystemClock(), options.max_age_days or TOPIC_AGE_DAYS
     if options.dry_run:
-        return count_rows(decoded(stored_events(tables.spark, properties, topic)))
+        return count_rows(decoded(stored_events(tables.spark, properties, topic), ReadAt(clock.now_ms(), age)))
     stop = threading.Event()
-    retry_rejected(tables, SystemClock())
+    retry_rejected(tables, clock, age)
     records = events_of_topic(
         tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
     )
@@ -128,8 +137,8 @@ def _topic(
         return ingest_stream(
             tables,
             records,
-            StreamSettings(checkpoint, options.every),
-            SystemClock(),
+            StreamSettings(checkpoint, options.every, age),
+            clock,
             stop,
             lambda done: progress.print_line(f"{done.events:,} events, {done.rejected:,} rejected"),
         )

@@ -18,6 +18,7 @@ from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.pipeline.ingest.event_times import ReadAt
 from rebalance_agent.pipeline.ingest.ingest_events import (
     count_rows,
     decoded,
@@ -73,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
             progress.print_line("events")
             records = events_of_files(tables.spark, options.events)
             if options.dry_run:
-                print(summary_text(dataclasses.asdict(count_rows(decoded(records))), options.output))
+                rows = decoded(records, ReadAt(clock.now_ms()))
+                print(summary_text(dataclasses.asdict(count_rows(rows)), options.output))
                 return 0
             retry_rejected(tables, clock)
             ingest_batch(tables, records, "files", clock)

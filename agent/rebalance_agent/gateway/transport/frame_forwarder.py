@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.gateway_counters import Direction
@@ -65,11 +65,14 @@ class FrameForwarder:
         start = self._at + _LENGTH.size
         return self._held[start : start + size]
 
-    async def whole(self) -> bytes:
-        """Remove and return the whole next frame; it is not forwarded."""
+    async def whole(self, grow: Callable[[int], Awaitable[None]]) -> bytes:
+        """Remove and return the whole next frame; it is not forwarded.
+
+        ``grow`` is awaited before more bytes are read, with the number of bytes that the frame will have in memory.
+        """
         end = self._at + _LENGTH.size + self._size
         if end > len(self._held):
-            return await self._collected()
+            return await self._collected(grow)
         frame = self._held[self._at + _LENGTH.size : end]
         await self.flush()
         self._run = self._at = end
@@ -140,23 +143,26 @@ class FrameForwarder:
     def _passed(self) -> None:
         self._direction.passed(self._clock.monotonic() - self._came_at)
 
-    async def _collected(self) -> bytes:
+    async def _collected(self, grow: Callable[[int], Awaitable[None]]) -> bytes:
         await self.flush()
-        parts = [self._held[self._at + _LENGTH.size :]]
-        missing = self._size - len(parts[0])
+        frame = bytearray(self._held[self._at + _LENGTH.size :])
         self._held, self._run, self._at = b"", 0, 0
-        try:
-            async with asyncio.timeout(WHOLE_SECONDS_MAX):
-                while missing:
-                    data = await self._source.read(min(missing, READ_BYTES))
-                    if not data:
-                        raise self._truncated()
-                    parts.append(data)
-                    missing -= len(data)
-        except TimeoutError:
-            text = f"{missing} of {self._size} bytes of a frame did not arrive within {WHOLE_SECONDS_MAX:.0f} s"
-            raise RefusedError(CloseReason.SLOW, text) from None
-        return b"".join(parts)
+        seconds, time = WHOLE_SECONDS_MAX, asyncio.get_running_loop().time
+        while missing := self._size - len(frame):
+            size = min(self._size, (len(frame) // READ_BYTES + 1) * READ_BYTES)
+            await grow(size)
+            begun = time()  # the wait for memory is not the client's delay
+            try:
+                async with asyncio.timeout(seconds):
+                    data = await self._source.read(size - len(frame))
+            except TimeoutError:
+                text = f"{missing} of {self._size} bytes of a frame did not arrive within {WHOLE_SECONDS_MAX:.0f} s"
+                raise RefusedError(CloseReason.SLOW, text) from None
+            if not data:
+                raise self._truncated()
+            seconds -= time() - begun
+            frame += data
+        return bytes(frame)
 
     def _truncated(self) -> RefusedError:
         return RefusedError(CloseReason.TRUNCATED, f"the connection ended inside a frame of {self._size} bytes")

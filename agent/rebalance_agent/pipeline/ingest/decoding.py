@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, Reason, event_row, kept, rejected_id
+from rebalance_agent.pipeline.ingest.event_times import ReadAt
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
 __all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode", "rejected_row"]
@@ -36,15 +37,15 @@ def batch_of(rows: Sequence[Mapping[str, object]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{name: row.get(name) for name in DECODED.names} for row in rows], schema)
 
 
-def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Decode each record into one row of `DECODED`; runs in Spark's Python workers."""
+def decode(batches: Iterable[pa.RecordBatch], read: ReadAt | None = None) -> Iterator[pa.RecordBatch]:
+    """Decode each record into one row of `DECODED`; runs in Spark's Python workers. ``read``: see `event_row`."""
     for batch in batches:
-        yield batch_of([_row(record) for record in batch.to_pylist()])
+        yield batch_of([_row(record, read) for record in batch.to_pylist()])
 
 
-def _row(record: Mapping[str, Any]) -> dict[str, object]:
+def _row(record: Mapping[str, Any], read: ReadAt | None) -> dict[str, object]:
     key, value, location = record["key"], record["value"], {name: record[name] for name in LOCATION_COLUMNS}
-    result = event_row(value)
+    result = event_row(value, read)
     if isinstance(result, EventRow):
         return {**result._asdict(), **location}
     return rejected_row(result, kept(key), value, location, rejected_id(value, *location.values()))

@@ -14,10 +14,21 @@ from typing import NamedTuple
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
+from rebalance_agent.pipeline.ingest.event_times import ReadAt, untimely
 from rebalance_agent.pipeline.ingest.number_limits import require_bounds
+from rebalance_agent.pipeline.tried_releases import UNREAD_BY_RELEASE
 from rebalance_agent.visible_names import visible
 
-__all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
+__all__ = [
+    "EVENT_BYTES_MAX",
+    "KEPT_BYTES_MAX",
+    "EventRow",
+    "Reason",
+    "event_row",
+    "kept",
+    "rejected_id",
+    "row_of",
+]
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 """Maximum size of an event in bytes: sixteen times the broker's default ``message.max.bytes``."""
@@ -57,8 +68,11 @@ class EventRow(NamedTuple):
     source: str | None
 
 
-def event_row(value: bytes | None) -> EventRow | Reason:
-    """Decode one published event. For a value that cannot be read, return a `Reason`; never raise an exception."""
+def event_row(value: bytes | None, read: ReadAt | None = None) -> EventRow | Reason:
+    """Decode one published event. For a value that cannot be read, return a `Reason`; never raise an exception.
+
+    ``read``: bounds the event's times; None accepts all times that the tables can hold.
+    """
     if value is None:
         return Reason("malformed", "the record has no value")
     if len(value) > EVENT_BYTES_MAX:
@@ -69,11 +83,13 @@ def event_row(value: bytes | None) -> EventRow | Reason:
             return reason
         event = event_from_json(data)
         version = data["schema_version"] if isinstance(data, dict) else SCHEMA_VERSION
-        return row_of(event, version)
+        row = row_of(event, version)
     except UnicodeDecodeError:
         return Reason("malformed", "is not UTF-8 text")
     except InvalidInputError as error:
         return Reason("malformed", _short(str(error)))
+    problem = None if read is None else untimely(event, read)
+    return row if problem is None else Reason("untimely", problem)
 
 
 def _not_ours(data: object) -> Reason | None:
@@ -82,9 +98,9 @@ def _not_ours(data: object) -> Reason | None:
         return None
     version, kind = data.get("schema_version"), data.get("kind")
     if isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION:
-        return Reason("newer_schema", _short(f"schema_version {version}, this release reads up to {SCHEMA_VERSION}"))
+        return Reason("newer_schema", _short(f"{UNREAD_BY_RELEASE['newer_schema']}; schema_version {version}"))
     if isinstance(kind, str) and kind not in EVENT_KINDS:
-        return Reason("unknown_kind", _short(f"kind {kind!r}, this release reads {', '.join(sorted(EVENT_KINDS))}"))
+        return Reason("unknown_kind", _short(f"{UNREAD_BY_RELEASE['unknown_kind']}; kind {kind!r}"))
     return None
 
 

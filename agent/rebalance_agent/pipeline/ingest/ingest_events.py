@@ -8,6 +8,7 @@ the same path.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, EventRow, event_row
+from rebalance_agent.pipeline.ingest.event_times import ReadAt
 from rebalance_agent.pipeline.ingest.file_lines import LINES, PIECES, file_lines, pieces_of
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
+from rebalance_agent.pipeline.tried_releases import AWAITS_RELEASE
 
 __all__ = [
     "FILES",
@@ -157,14 +160,19 @@ def _local_lines(spark: SparkSession, files: Sequence[Row]) -> DataFrame:
 
 
 def rejected_as_newer(tables: DeltaTables) -> DataFrame:
-    """Return the records that were rejected because an older release could not read them."""
-    newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
-    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
+    """Return the records that an older release could not read, and that this release has not rejected itself.
+
+    Otherwise each run would read all of them again, however many a client writes.
+    """
+    return (
+        tables.read(EVENTS_REJECTED.name).where(AWAITS_RELEASE).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
+    )
 
 
-def decoded(records: DataFrame) -> DataFrame:
+def decoded(records: DataFrame, read: ReadAt) -> DataFrame:
     """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null)."""
-    return records.select("key", "value", *LOCATION_COLUMNS).mapInArrow(decode, DECODED)
+    columns = records.select("key", "value", *LOCATION_COLUMNS)
+    return columns.mapInArrow(functools.partial(decode, read=read), DECODED)
 
 
 def count_rows(rows: DataFrame) -> Ingested:
@@ -173,10 +181,15 @@ def count_rows(rows: DataFrame) -> Ingested:
     return Ingested(int(counts[0]), int(counts[1])) if counts else Ingested(0, 0)
 
 
-def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
-    """Decode ``records`` and merge them into both tables; can be repeated without effect."""
+def ingest_batch(
+    tables: DeltaTables, records: DataFrame, origin: str, clock: Clock, age_days_max: int | None = None
+) -> Ingested:
+    """Decode ``records`` and merge them into both tables; can be repeated without effect.
+
+    ``age_days_max``: maximum age of an event in days (see `ReadAt`).
+    """
     # In memory, the uncompressed rows would leave too little memory for sorting and writing.
-    rows = decoded(records).persist(StorageLevel.DISK_ONLY)
+    rows = decoded(records, ReadAt(clock.now_ms(), age_days_max)).persist(StorageLevel.DISK_ONLY)
     try:
         return merge_rows(tables, rows, origin, clock)
     finally:
@@ -195,14 +208,15 @@ def merge_rows(tables: DeltaTables, rows: DataFrame, origin: str, clock: Clock) 
     return ingested
 
 
-def retry_rejected(tables: DeltaTables, clock: Clock) -> Ingested:
+def retry_rejected(tables: DeltaTables, clock: Clock, age_days_max: int | None = None) -> Ingested:
     """Retry the records of `rejected_as_newer`; those that can be read now are deleted from `events_rejected`."""
+    read = ReadAt(clock.now_ms(), age_days_max)
     records = rejected_as_newer(tables).persist(StorageLevel.DISK_ONLY)
     try:
         if records.isEmpty():
             return Ingested(0, 0)
-        result = ingest_batch(tables, records, "ingest", clock)
-        readable = F.udf(lambda value: isinstance(event_row(value), EventRow), "boolean")
+        result = ingest_batch(tables, records, "ingest", clock, age_days_max)
+        readable = F.udf(lambda value: isinstance(event_row(value, read), EventRow), "boolean")
         tables.remove(EVENTS_REJECTED.name, records.where(readable("value")).select("rejected_id"))
         return result
     finally:

@@ -8,7 +8,7 @@ itself would make every later run fail, at a stage that cannot name the event.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Stall
@@ -17,13 +17,13 @@ from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
-__all__ = ["require_bounds"]
+__all__ = ["event_times", "require_bounds"]
 
 _PARTS_MAX = 100_000
 """Maximum number of parts of an event; the largest possible group has this number with one member in each part."""
 
 _EARLIEST_MS, _LATEST_MS = (int(dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp() * 1000) for year in (2000, 2100))
-"""Accepted timestamps, in epoch milliseconds. Other timestamps are mistakes; each of their days would add a folder."""
+"""Accepted timestamps, in epoch milliseconds; `event_times.untimely` has the narrower bounds relative to a clock."""
 
 _BEYOND_INT = 2**31
 _TIME = (_EARLIEST_MS, _LATEST_MS, "must be between the years 2000 and 2100")
@@ -58,7 +58,8 @@ def require_bounds(event: Event) -> None:
     Raises:
         InvalidInputError: a number is out of bounds, or two fields exclude each other; the message names the field.
     """
-    _require(_TIME, event, ("timestamp_ms",))
+    for name, value in event_times(event):
+        _require_value(_TIME, name, value)
     _require(_COUNT, event, ("revision",))
     if isinstance(event, GenerationEvent):
         _require_generation(event)
@@ -66,15 +67,24 @@ def require_bounds(event: Event) -> None:
         _require(_COUNT, event, ("generations",))
         _require(_INTEGER, event, ("generation",))
     elif isinstance(event, RolloutEvent):
-        _require(_TIME, event, ("started_ms",))
         _require(_SECONDS, event, ("stall_seconds",))
         _require(_PARTITION_SECONDS, event, ("stalled_partition_seconds",))
+
+
+def event_times(event: Event) -> Iterator[tuple[str, int | None]]:
+    """Yield the names and values of the times with which later stages compute, in epoch milliseconds."""
+    yield "timestamp_ms", event.timestamp_ms
+    if isinstance(event, GenerationEvent):
+        yield "phases.started_ms", event.phases.started_ms
+        yield "phases.joined_ms", event.phases.joined_ms
+        yield "phases.completed_ms", event.phases.completed_ms
+    elif isinstance(event, RolloutEvent):
+        yield "started_ms", event.started_ms
 
 
 def _require_generation(event: GenerationEvent) -> None:
     if not 0 <= event.part < event.parts <= _PARTS_MAX:
         raise InvalidInputError("part", f"must be less than parts, of which there are at most {_PARTS_MAX}")
-    _require(_TIME, event.phases, ("started_ms", "joined_ms", "completed_ms"), "phases.")
     _require(_COUNT, event, _COUNTS)
     _require(_INTEGER, event, _GENERATIONS)
     _require(_RATIO, event, ("skew_ratio",))
@@ -111,8 +121,11 @@ def _require_stall(event: GenerationEvent, stall: Stall) -> None:
 
 def _require(limits: tuple[float, float, str], source: object, names: Iterable[str], prefix: str = "") -> None:
     """Check the attributes in ``names`` that have values; ``limits``: minimum, exclusive maximum, and rule as text."""
-    first, beyond, rule = limits
     for name in names:
-        value = getattr(source, name)
-        if value is not None and not first <= value < beyond:
-            raise InvalidInputError(prefix + name, rule)
+        _require_value(limits, prefix + name, getattr(source, name))
+
+
+def _require_value(limits: tuple[float, float, str], name: str, value: float | None) -> None:
+    first, beyond, rule = limits
+    if value is not None and not first <= value < beyond:
+        raise InvalidInputError(name, rule)

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.ingest.event_times import TOPIC_AGE_DAYS
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, ingest_batch
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
@@ -29,11 +30,13 @@ class StreamSettings:
     """The settings of a stream.
 
     ``checkpoint``: folder of Spark's checkpoint. ``every_s``: seconds between two batches until the stream is stopped;
-    if it is None, the stream reads the records that are in the topic now, and then ends.
+    if it is None, the stream reads the records that are in the topic now, and then ends. ``age_days_max``: maximum age
+    of an event when it is read.
     """
 
     checkpoint: str
     every_s: float | None = None
+    age_days_max: int = TOPIC_AGE_DAYS
 
 
 def ingest_stream(
@@ -55,7 +58,7 @@ def ingest_stream(
 
     def merge(batch: DataFrame, _number: int) -> None:
         nonlocal total
-        ingested = ingest_batch(tables, batch, "ingest", clock)
+        ingested = ingest_batch(tables, batch, "ingest", clock, settings.age_days_max)
         total = Ingested(total.events + ingested.events, total.rejected + ingested.rejected)
         on_batch(total)
 

@@ -24,6 +24,7 @@ from pyspark.sql.types import (
 
 from rebalance_agent.pipeline.table_schema import Table, columns
 from rebalance_agent.pipeline.tables import advice_schemas, change_schemas
+from rebalance_agent.pipeline.tried_releases import AWAITS_RELEASE
 
 __all__ = [
     "BASELINES",
@@ -71,7 +72,7 @@ EVENTS_REJECTED = Table(
         ((_BYTES, "key value"), (_TEXT, "topic"), (_INT, "partition"), (_LONG, "offset"), (_TEXT, "file")),
     ),
     keys=("rejected_id",),
-    rank=("0",),
+    rank=(f"NOT ( {AWAITS_RELEASE} )",),  # the reason shows the last release that has tried
 )
 """Records that this release cannot read as events: the raw bytes and the reason.
 
