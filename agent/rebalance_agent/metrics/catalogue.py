@@ -18,6 +18,7 @@ from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
 from rebalance_agent.metrics.member_rows import MEMBER_ROWS
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
+from rebalance_agent.metrics.share_rows import SHARE_ROWS
 
 __all__ = ["BY_NAME", "CATALOGUE"]
 
@@ -28,6 +29,7 @@ CATALOGUE: tuple[Metric, ...] = (
     *PHASE_ROWS,
     *MEMBER_ROWS,
     *MEMBER_CLIENT_ROWS,
+    *SHARE_ROWS,
     *GATEWAY_ROWS,
     *AGENT_ROWS,
 )
