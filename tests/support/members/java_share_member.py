@@ -1,8 +1,8 @@
 """Java's share consumer as a process: ``support.members.java_share_member BOOTSTRAP GROUP TOPIC CLIENT_ID [MODE]``.
 
-It prints records as lines, see `member_lines`. It acknowledges all records with the next poll; in the mode ``explicit``,
-a record's value names its acknowledge type (ACCEPT, RELEASE, REJECT, RENEW) the first time that the record is read, and
-the record is accepted the next time.
+It prints records as lines, see `member_lines`. It acknowledges all records with the next poll. In the mode
+``explicit``, a record's value names its acknowledge type (ACCEPT, RELEASE, REJECT, RENEW) the first time that the
+record is read, and the record is accepted the next time.
 """
 
 from __future__ import annotations
