@@ -14,11 +14,10 @@ from rebalance_agent.metrics.baseline_rows import BASELINE_ROWS
 from rebalance_agent.metrics.gateway_rows import GATEWAY_ROWS
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.lag_rows import LAG_ROWS
-from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
+from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS, SHARE_ROWS
 from rebalance_agent.metrics.member_rows import MEMBER_ROWS
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
-from rebalance_agent.metrics.share_rows import SHARE_ROWS
 
 __all__ = ["BY_NAME", "CATALOGUE"]
 

@@ -9,7 +9,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import FOLDED
-from rebalance_agent.metrics.share_rows import (
+from rebalance_agent.metrics.member_client_rows import (
     ACKNOWLEDGE_TYPES,
     DELIVERIES,
     SHARE_ACKNOWLEDGED,

@@ -30,8 +30,11 @@ __all__ = [
     "read_share_response",
 ]
 
-SHARE_FETCH, SHARE_ACKNOWLEDGE = 78, 79
-"""The API keys."""
+SHARE_FETCH = 78
+"""API key of ShareFetch."""
+
+SHARE_ACKNOWLEDGE = 79
+"""API key of ShareAcknowledge."""
 
 SharePartition = tuple[str, int]
 """Topic id and partition."""
