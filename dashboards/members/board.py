@@ -6,6 +6,7 @@ from dashboards.members.clients import COMMITS, IDLE, LIBRARIES, POLLS, REBALANC
 from dashboards.members.each import AGAIN, COUNTS, EACH, GENERATION, PARTITIONS
 from dashboards.members.leaders import ASSIGN, ERRORS, SKEW
 from dashboards.members.numbers import NUMBERS
+from dashboards.members.share_groups import ACKNOWLEDGED, DELIVERED
 from dashboards.members.waits import CALLBACKS, CALLS, PHASES, STALLS
 from dashboards.parts.board import (
     AGENT_UID,
@@ -44,6 +45,7 @@ MEMBERS = Board(
         Row(9, (REBALANCES, POLLS)),
         Row(9, (IDLE, COMMITS)),
         Row(9, (ASSIGN, ERRORS, SKEW), "Leaders"),
+        Row(9, (DELIVERED, ACKNOWLEDGED), "Share groups"),
     ),
     (
         leads_to(FLEET_UID, "Fleet"),

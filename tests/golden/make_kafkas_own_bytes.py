@@ -205,7 +205,10 @@ def share_responses() -> Iterator[dict[str, Any]]:
         "acknowledgeErrorCode": 0,
         "acknowledgeErrorMessage": "h\u00e9llo",
         "records": text(RECORDS_OF_A_PARTITION),
-        "acquiredRecords": [{"firstOffset": 5, "lastOffset": 9, "deliveryCount": 1}],
+        "acquiredRecords": [
+            {"firstOffset": 5, "lastOffset": 9, "deliveryCount": 1},
+            {"firstOffset": 10, "lastOffset": 10, "deliveryCount": 2},
+        ],
     }
     partitions = {"ShareFetch": fetched, "ShareAcknowledge": partition}
     for name, newest in SHARE_VERSIONS.items():
@@ -227,6 +230,37 @@ def share_responses() -> Iterator[dict[str, Any]]:
                     about: text(message.encode(version, {**fields_of, "nodeEndpoints": list(endpoints(names))})[2:])
                     for about, names in hosts.items()
                 },
+            }
+
+
+def share_requests() -> Iterator[dict[str, Any]]:
+    """Every version of both requests of share groups, with acknowledgements of two partitions, and without any."""
+    one = {"firstOffset": 5, "lastOffset": 9, "acknowledgeTypes": [1]}
+    each = {"firstOffset": 10, "lastOffset": 14, "acknowledgeTypes": [0, 1, 2, 3, 3]}
+    for name, newest in SHARE_VERSIONS.items():
+        message = KafkasMessage(f"{name}RequestData")
+        for version in range(1, newest + 1):
+            last = {"firstOffset": 20, "lastOffset": 20, "acknowledgeTypes": [4 if version > 1 else 1]}
+            partitions = [
+                {"partitionIndex": 3, "acknowledgementBatches": [one, each]},
+                {"partitionIndex": 4, "acknowledgementBatches": [last]},
+                {"partitionIndex": 5, "acknowledgementBatches": []},
+            ]
+            fields_of = {"groupId": "payments", "memberId": "m", "shareSessionEpoch": 2}
+            if version > 1:
+                fields_of["isRenewAck"] = True
+            if name == "ShareFetch":
+                limits = ("maxWaitMs", "minBytes", "maxBytes", "maxRecords", "batchSize")
+                fields_of |= dict.fromkeys(limits, 500)
+                fields_of["forgottenTopicsData"] = [{"topicId": TOPIC_ID, "partitions": [6]}]
+                if version > 1:
+                    fields_of["shareAcquireMode"] = 0
+            topics = [{"topicId": TOPIC_ID, "partitions": partitions}]
+            yield {
+                "api": name,
+                "version": version,
+                "acknowledging": text(message.encode(version, {**fields_of, "topics": topics})[2:]),
+                "none": text(message.encode(version, {**fields_of, "topics": []})[2:]),
             }
 
 
@@ -361,6 +395,7 @@ def main() -> None:
         "sticky_user_data": text(sticky_user_data()),
         "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
         "share_responses": list(share_responses()),
+        "share_requests": list(share_requests()),
         "txn_commits_by_topic_ids": txn_commits(),
         "describes": list(describes()),
         "share_offsets": list(share_offsets()),

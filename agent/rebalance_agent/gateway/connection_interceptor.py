@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from rebalance_agent.gateway.client_software import read_software
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
+from rebalance_agent.gateway.share_groups.share_frames import ShareFrames
 from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.addresses import Nodes, localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_known_version, with_offered_versions
@@ -20,21 +22,27 @@ __all__ = ["ConnectionInterceptor"]
 class ConnectionInterceptor:
     """Decides which frames of one connection are read, and may change them.
 
-    ``groups`` handles the frames of groups, ``nodes`` provides addresses for brokers, and ``telemetry`` handles the
-    metrics that clients push.
+    ``groups`` handles the frames of groups, ``nodes`` provides addresses for brokers, ``telemetry`` handles the metrics
+    that clients push, and ``shares`` observes share groups.
     """
 
     nodes: Nodes
     groups: GroupInterceptor
     telemetry: TelemetryFrames
+    shares: ShareFrames
 
     def reads_request(self, head: RequestHead) -> bool:
-        """Whether to pass a request to `request`: ApiVersions, and requests that groups or telemetry handle."""
-        return head.api_key == API_VERSIONS or self.groups.wants(head) or self.telemetry.answers(head)
+        """Whether to pass a request to `request`: ApiVersions, and those of groups, share groups or telemetry."""
+        return (
+            head.api_key == API_VERSIONS
+            or self.groups.wants(head)
+            or self.shares.wants(head)
+            or self.telemetry.answers(head)
+        )
 
     def observes(self, head: RequestHead) -> bool:
         """Whether a request is read but never changed, so that a large request may pass unread."""
-        return self.groups.wants(head) and self.groups.observes(head)
+        return self.shares.wants(head) or (self.groups.wants(head) and self.groups.observes(head))
 
     def reads_answer(self, head: RequestHead) -> bool:
         """Whether to pass the response to a request to `response`; to be called after `request`.
@@ -57,6 +65,8 @@ class ConnectionInterceptor:
             frame = with_known_version(head, frame)
         if self.telemetry.answers(head):
             return OwnAnswer(self.telemetry.answer(head, frame))
+        if self.shares.wants(head):
+            self.shares.request(head, frame)
         if not self.groups.wants(head):
             return frame
         before = self.groups.member
@@ -74,7 +84,9 @@ class ConnectionInterceptor:
             frame = self.groups.response(head, frame)
         if head.api_key == API_VERSIONS:
             return with_offered_versions(head, frame, self.telemetry.offered)
-        return await localized(head, frame, self.nodes) if names_addresses(head) else frame
+        if not names_addresses(head):
+            return frame
+        return await localized(head, frame, self.nodes, partial(self.shares.response, head))
 
     async def client_ended(self) -> None:
         """Record that the client closed its connection. Return once the broker's connection is no longer needed."""

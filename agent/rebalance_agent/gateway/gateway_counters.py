@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rebalance_agent.gateway.share_groups.share_counters import ShareCounters
 from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.metrics import gateway_rows as rows
 from rebalance_agent.metrics.agent_rows import OTHER
@@ -30,11 +31,12 @@ class Direction:
 
 
 class GatewayCounters:
-    """The metrics ``rebalance_agent_gateway_*`` of one gateway."""
+    """The metrics ``rebalance_agent_gateway_*`` of one gateway, and those of its share groups (``shares``)."""
 
     def __init__(self, text: TextFormat | None = None) -> None:
         """Start at 0. ``up`` is the direction to brokers, ``down`` the direction to clients."""
         self._instruments = Instruments(rows.GATEWAY_ROWS, text)
+        self.shares = ShareCounters(text)
         self.up, self.down = (Direction(self._instruments, name) for name in rows.DIRECTIONS)
         self._open = self._instruments.gauge(rows.GATEWAY_CONNECTIONS)
         self._open.set(0)
@@ -111,4 +113,4 @@ class GatewayCounters:
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Return the metric families as text, with headers."""
-        return self._instruments.text(dialect)
+        return self.shares.text(dialect) + self._instruments.text(dialect)

@@ -18,6 +18,7 @@ from rebalance_agent.gateway.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
+from rebalance_agent.gateway.share_groups.share_frames import ShareFrames
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.addresses import Address
@@ -225,7 +226,7 @@ class Gateway:
             raise
         groups = self._groups()
         telemetry = TelemetryFrames(self._telemetry, self._counts.pushed, groups.pushed)
-        interceptor = ConnectionInterceptor(self._listeners, groups, telemetry)
+        interceptor = ConnectionInterceptor(self._listeners, groups, telemetry, ShareFrames(self._counts.shares))
         await ConnectionRelay(
             client, broker, place, interceptor, turns, self._pipes, self._memory, self._counts, self._clock
         ).run()

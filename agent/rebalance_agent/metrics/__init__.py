@@ -5,8 +5,9 @@
   ``group_values``); ``group_samples``: computes all samples of one group.
 - ``short_names``: shortens names to the byte limit of label values.
 - ``lag_rows``: defines the metrics of consumer lag, which changes with each measurement, not with the group's view.
-- ``member_client_rows``: defines metrics that members' clients measure themselves.
-- ``member_rows``, ``gateway_rows``, ``agent_rows``, ``phase_rows``, ``baseline_rows``: define the other metrics.
+- ``member_client_rows``: defines metrics that members' clients measure themselves, and those of share groups.
+- ``member_rows``, ``gateway_rows``, ``agent_rows``, ``phase_rows``, ``baseline_rows``: define the
+  other metrics.
 
 Tests check the rules, boards and docs against the catalogue.
 """

@@ -14,7 +14,7 @@ from rebalance_agent.metrics.baseline_rows import BASELINE_ROWS
 from rebalance_agent.metrics.gateway_rows import GATEWAY_ROWS
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.lag_rows import LAG_ROWS
-from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
+from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS, SHARE_ROWS
 from rebalance_agent.metrics.member_rows import MEMBER_ROWS
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
@@ -28,6 +28,7 @@ CATALOGUE: tuple[Metric, ...] = (
     *PHASE_ROWS,
     *MEMBER_ROWS,
     *MEMBER_CLIENT_ROWS,
+    *SHARE_ROWS,
     *GATEWAY_ROWS,
     *AGENT_ROWS,
 )

@@ -50,6 +50,8 @@ READ_APIS: Mapping[int, str] = {
     68: "ConsumerGroupHeartbeat",
     71: "GetTelemetrySubscriptions",
     72: "PushTelemetry",
+    78: "ShareFetch",
+    79: "ShareAcknowledge",
 }
 """API key -> Kafka's name for requests that the gateway decodes; the gateway forwards other requests undecoded."""
 

@@ -1,4 +1,4 @@
-"""Rows of members' clients behind a gateway: each client's library, and the metrics that it pushes (KIP-714)."""
+"""Rows of clients behind a gateway: each member's library, the metrics that it pushes (KIP-714), and share groups."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.model.events import Callback
 
 __all__ = [
+    "ACKNOWLEDGE_TYPES",
     "CLIENT_CALLBACK",
     "CLIENT_COMMIT",
     "CLIENT_FAILED_REBALANCES",
@@ -18,8 +19,13 @@ __all__ = [
     "CLIENT_POLL_LIMIT",
     "CLIENT_REBALANCE",
     "CLIENT_REBALANCING",
+    "DELIVERIES",
     "MEMBER_CLIENT_ROWS",
+    "SHARE_ACKNOWLEDGED",
+    "SHARE_ACQUIRED",
+    "SHARE_ROWS",
     "STATS",
+    "delivery_label",
 ]
 
 STATS = ("avg", "max")
@@ -108,4 +114,46 @@ MEMBER_CLIENT_ROWS: tuple[Metric, ...] = (
     CLIENT_IDLE,
     CLIENT_COMMIT,
 )
+"""In the order of /metrics and of the documentation."""
+
+_DELIVERIES_MAX = 5
+"""The highest delivery count with a value of its own: the broker's default of group.share.delivery.count.limit."""
+
+_MORE = "more"
+
+DELIVERIES = (*map(str, range(1, _DELIVERIES_MAX + 1)), _MORE)
+"""Values of the label ``delivery``: the delivery count of the records."""
+
+ACKNOWLEDGE_TYPES = ("accept", "gap", "reject", "release", "renew")
+"""Values of the label ``type``: Kafka's acknowledge types."""
+
+
+def delivery_label(delivery_count: int) -> str:
+    """Return the value of the label ``delivery`` for a delivery count."""
+    return str(max(1, delivery_count)) if delivery_count <= _DELIVERIES_MAX else _MORE
+
+
+def _share_row(name: str, text: str, values: Mapping[str, tuple[str, ...]]) -> Metric:
+    labels = ("consumergroup", *values)
+    return Metric(
+        f"kafka_rebalance_share_{name}", MetricType.COUNTER, ExporterRole.GATEWAY, text, labels, "records", values
+    )
+
+
+SHARE_ACQUIRED = _share_row(
+    "acquired_records_total",
+    "Records that consumers of a share group acquired through this gateway, by delivery count. 2 and higher: delivered "
+    "again, after a release or because the acquisition lock expired. The broker archives a record that is not accepted "
+    "at its last delivery (group.share.delivery.count.limit, 5 by default). Control records count, too.",
+    {"delivery": DELIVERIES},
+)
+SHARE_ACKNOWLEDGED = _share_row(
+    "acknowledged_records_total",
+    "Records that consumers of a share group acknowledged through this gateway, and whose partition the broker did not "
+    "refuse. accept: processed; release: to be delivered again; reject: archived; renew: the acquisition lock was "
+    "renewed (KIP-1222); gap: offsets without a record.",
+    {"type": ACKNOWLEDGE_TYPES},
+)
+
+SHARE_ROWS = (SHARE_ACQUIRED, SHARE_ACKNOWLEDGED)
 """In the order of /metrics and of the documentation."""

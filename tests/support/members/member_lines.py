@@ -117,9 +117,9 @@ def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **
     return _python_member("java_member", bootstrap, group, topic, client_id, assignor, *more)
 
 
-def java_share_member(bootstrap, group, topic, client_id):
-    """Java's share consumer (KIP-932)."""
-    return _python_member("java_share_member", bootstrap, group, topic, client_id)
+def java_share_member(bootstrap, group, topic, client_id, *mode):
+    """Java's share consumer (KIP-932); ``mode``: see `java_share_member`."""
+    return _python_member("java_share_member", bootstrap, group, topic, client_id, *mode)
 
 
 def _python_member(program, *arguments):

@@ -9,6 +9,7 @@ from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
+from rebalance_agent.groupprotocol.requests.share_requests import AcknowledgeType
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
@@ -138,6 +139,8 @@ def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A gateway beside one consumer, with one broker."""
     counts = GatewayCounters()
     counts.brokers(1, 1)
+    counts.shares.acquired("payments", {1: 10, 2: 1})
+    counts.shares.acknowledged("payments", {AcknowledgeType.ACCEPT: 10})
     counts.seats(1, 0, off=True, wrong=1)
     readiness = Readiness(["publisher"])
     readiness.degraded({"events-unpublished": None})

@@ -14,7 +14,7 @@ from kafka.protocol.producer import ProduceResponse
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, read_share_response
+from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, ShareResponse, read_share_response
 
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 
@@ -50,8 +50,12 @@ def names_addresses(head: RequestHead) -> bool:
     return head.api_key == MetadataResponse.API_KEY or head.api_key in _BROKERS or head.api_key in SHARE_NEWEST
 
 
-async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
+async def localized(
+    head: RequestHead, frame: bytes, nodes: Nodes, shared: Callable[[ShareResponse], None] = lambda _answer: None
+) -> bytes:
     """Return the response to ``head`` with the gateway's addresses instead of the brokers' addresses, if it has any.
+
+    ``shared`` is called with the response of a share group.
 
     Raises:
         DecodeError: the response cannot be read, so it might contain real addresses.
@@ -60,6 +64,7 @@ async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
         return await _metadata(head, frame, nodes)
     if head.api_key in SHARE_NEWEST:
         answer = read_share_response(head.api_key, head.api_version, frame)
+        shared(answer)
         return answer.frame() if await _set(answer.brokers, nodes) else frame
     kind, brokers, identified = _BROKERS[head.api_key]
     opened = open_frame(kind, head, frame)

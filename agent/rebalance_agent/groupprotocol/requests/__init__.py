@@ -6,5 +6,6 @@
 - ``client_telemetry``: the metrics that a client is asked to push, and its pushes.
 - ``txn_offset_commit``: commits within a transaction, by topic ids.
 - ``share_group_offsets``: the positions and lags of share groups.
-- ``share_responses``: the brokers in responses to ShareFetch and ShareAcknowledge.
+- ``share_requests``, ``share_responses``: the acknowledgements, acquired records and brokers in ShareFetch and
+  ShareAcknowledge.
 """

@@ -3,11 +3,13 @@ broker."""
 
 from __future__ import annotations
 
+import json
 import uuid
 from contextlib import closing
 
 import pytest
 
+from rebalance_agent.cli import main
 from support.observer.observing import create_topic, events, eventually, observing
 from support.scenarios.start_member import start_member
 
@@ -63,3 +65,79 @@ def test_a_thread_for_each_task_is_no_skew_although_one_subtopology_reads_more_t
             event = eventually(lambda: (each := last()) and len(each["members"]) == THREADS and each)
     assert (event["group_type"], event["skew_ratio"], event["imbalance"]) == (protocol, 1, 0)
     assert sorted(len(member["assigned"]) for member in event["members"]) == [1] * PARTITIONS + [WIDTH] * PARTITIONS
+
+
+def test_a_second_instance_of_a_streams_group_takes_its_tasks_in_one_rebalance(kafka, tmp_path, capsys):
+    """The API, the event and `explain` show the tasks of each member as partitions of their subtopologies' topics."""
+    unique = uuid.uuid4().hex[:8]
+    group, published = f"scaled-{unique}", f"events-{unique}"
+    subtopologies = [[f"left-{unique}", f"right-{unique}"], [f"other-{unique}"]]
+    for topics in subtopologies:
+        for topic in topics:
+            create_topic(kafka.bootstrap_servers, topic, PARTITIONS)
+
+    def instance(name):
+        return closing(
+            start_member(
+                kafka,
+                {
+                    "client": "streams-timed",
+                    "name": name,
+                    "group": group,
+                    "bootstrap": kafka.bootstrap_servers,
+                    "directory": str(tmp_path),
+                    "subtopologies": subtopologies,
+                    "settings": {"group.protocol": "streams"},
+                },
+            )
+        )
+
+    with observing(kafka.bootstrap_servers, events_topic=published, settle_seconds=0.2) as watched:
+
+        def tasks():
+            status, text = watched.get(f"/api/v1/groups/{group}")
+            members = json.loads(text)["members"] if status == 200 else ()
+            return sorted(tasks_of(member["assigned"], subtopologies) for member in members if member.get("assigned"))
+
+        with instance("one"):
+            eventually(lambda: tasks() == [(PARTITIONS, PARTITIONS)], waiting_for=tasks)
+            with instance("two"):
+                eventually(lambda: sorted(map(sum, tasks())) == [PARTITIONS] * 2, waiting_for=tasks)
+                event = eventually(
+                    lambda: next(
+                        (
+                            each
+                            for each in events(kafka.bootstrap_servers, published, group=group)
+                            if each.get("closes_episode") and each["causes"] == ["member_joined"]
+                        ),
+                        None,
+                    )
+                )
+                assert (event["group_type"], event["trigger"]) == ("streams", "member_joined")
+                assert len(event["members"]) == 2
+                url = f"http://127.0.0.1:{watched.role.port}"
+                text = eventually(
+                    lambda: explanation(group, url, capsys, "two-StreamThread-1-consumer (127.0.0.1) joined")
+                )
+                assert "6 partitions moved" in text, "of four tasks: two that read two topics, and two others"
+                assert "two-StreamThread-1-consumer" in watched.get(f"/group?name={group}")[1]
+
+
+def tasks_of(assigned, subtopologies):
+    """The number of tasks in each subtopology; the topics of one subtopology have the same partitions."""
+    for topics in subtopologies:
+        assert len({assigned.get(topic) for topic in topics}) == 1, assigned
+    return tuple(len(ranges(assigned.get(topics[0], ""))) for topics in subtopologies)
+
+
+def ranges(text):
+    """The partitions of the API's form, such as ``0-4,7``."""
+    spans = [each.split("-") for each in text.split(",") if each]
+    return [number for span in spans for number in range(int(span[0]), int(span[-1]) + 1)]
+
+
+def explanation(group, url, capsys, word):
+    """The output of `explain` on one line, once it contains ``word``."""
+    main.main(["explain", group, "--url", url])
+    text = " ".join(capsys.readouterr().out.split())
+    return text if word in text else None

@@ -1,0 +1,5 @@
+"""Observes share groups (KIP-932) in the frames of their consumers: deliveries, acknowledgements and lock renewals.
+
+- ``share_frames``: reads the frames of one connection; they are never changed.
+- ``share_counters``: counts records by group, for /metrics.
+"""
