@@ -97,7 +97,7 @@ class ClassicState(TrackedGroup):
             yield from self._aborted(last, generation, observation)
         converted = last is None and bool(value.members) and value.generation == self._migration_number
         converted = converted and not generation.returned
-        self._set_last(generation, observation.live or observation.replayed)
+        self._set_last(before, generation, observation.live or observation.replayed)
         if not observation.live:
             self.history.doubly_owned.start_before(generation)
             return
@@ -241,10 +241,10 @@ class ClassicState(TrackedGroup):
             self._episodes.rollouts.abort(generation.timestamp_ms, observation.seen_ms)
         yield from aborted_events(self._context.cluster_id, generation, missing)
 
-    def _set_last(self, generation: Generation, live: bool) -> None:
+    def _set_last(self, before: Generation | None, generation: Generation, live: bool) -> None:
         rebalanced = self.last is None or generation.number != self.last.number
-        if generation.returned:
-            self._last_seen.return_members(generation)
+        if generation.returned and before:
+            self._last_seen.return_members(before, generation)
         elif rebalanced:
             self._last_seen.join(generation)
         self.history.empty_time.see(generation)

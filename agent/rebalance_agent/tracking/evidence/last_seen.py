@@ -77,10 +77,15 @@ class ClassicLastSeen:
         self._assigned_ms = dict.fromkeys(ids, generation.timestamp_ms)
         self._contact_ms = {} if contact_ms is None or contact_ms < 0 else dict.fromkeys(self._assigned_ms, contact_ms)
 
-    def return_members(self, generation: Generation) -> None:
-        """Process the return of static members under new ids; the other members did not rejoin, so their times stay."""
+    def return_members(self, before: Generation, generation: Generation) -> None:
+        """Process the return of static members under new ids; the other members did not rejoin, so their times stay.
+
+        The time of a member that did not rejoin may be unknown, for example after a restart of the observer.
+        """
         ids, at_ms = [member.member_id for member in generation.members], generation.timestamp_ms
-        self._contact_ms = {name: self._contact_ms.get(name, at_ms) for name in ids}
+        kept = {member.member_id for member in before.members}
+        contact_ms = {name: self._contact_ms.get(name) if name in kept else at_ms for name in ids}
+        self._contact_ms = {name: contact for name, contact in contact_ms.items() if contact is not None}
         self._assigned_ms = {name: self._assigned_ms.get(name, at_ms) for name in ids}
 
 

@@ -57,6 +57,20 @@ def test_the_work_of_a_member_before_another_one_returned_counts():
     assert closing(events)[-1].stall.seconds == pytest.approx(32.0 - 28.5)
 
 
+def test_a_return_is_no_contact_of_the_members_that_did_not_return():
+    """An observer that starts again does not know when they joined. Brokers were down, so neither was removed before.
+
+    Seed 27 of the chaos run: the stall of a counted from the return of b, two seconds before.
+    """
+    returns = [
+        record(57_000, 1, A, static("b", 2, 3, life="-2"), protocol="cooperative-sticky"),
+        record(59_000, 1, static("a", 0, 1, life="-2"), static("b", 2, 3, life="-2"), protocol="cooperative-sticky"),
+    ]
+    past = record(1_000, 1, A, B, protocol="cooperative-sticky", live=False)
+    _, events = watch(past, *returns, committed(60_000, 0, 1, 2, 3), tick(90_000), commits=False)
+    assert closing(events)[-1].stall.seconds == pytest.approx(60.0 - (59.0 - 5.0 - 5.0))
+
+
 def slow(since, until, takes):
     """One commit after the other is answered late: each can be read when it has taken this long (ms)."""
     return [committed(at, 0, 1, 2, 3, seen=at + takes, offset=since) for at in range(since, until, takes)]
