@@ -41,9 +41,13 @@ class ShareFrames:
 
     def response(self, head: RequestHead, answer: ShareResponse) -> None:
         """Count the records of a request and its response; ``head`` must be the same object as in `request`."""
-        if self._waiting and self._waiting[0][0] is head:  # responses come in the order of their requests
-            _, request = self._waiting.popleft()
-            self._count(request, answer)
+        if not any(sent is head for sent, _ in self._waiting):
+            return
+        while self._waiting:  # responses come in the order of their requests; some may have passed unread
+            sent, request = self._waiting.popleft()
+            if sent is head:
+                self._count(request, answer)
+                return
 
     def _count(self, request: ShareRequest, answer: ShareResponse) -> None:
         if answer.error_code != NO_ERROR:

@@ -20,7 +20,7 @@ _NAMES = {SHARE_FETCH: "ShareFetchRequest", SHARE_ACKNOWLEDGE: "ShareAcknowledge
 
 
 class AcknowledgeType(IntEnum):
-    """What a consumer says about records that it acquired. A gap is an offset without a record."""
+    """The result of an acquired record, from its consumer. A gap is an offset without a record."""
 
     GAP = 0
     ACCEPT = 1

@@ -1,4 +1,4 @@
-"""Tells a delivery that it is given up, and ends its pauses when its sink begins to close."""
+"""The signal that ends a delivery, and its pauses when its sink begins to close."""
 
 from __future__ import annotations
 

@@ -97,6 +97,13 @@ def test_a_response_counts_only_for_its_own_request():
     assert seen.nonzero(ACKNOWLEDGED)["payments", "accept"] == 6
 
 
+def test_a_response_that_passed_unread_does_not_end_the_counting():
+    seen = Counted()
+    seen.request("ShareFetch", "none")
+    seen.frames.response(seen.request("ShareFetch"), plain())
+    assert seen.nonzero(ACKNOWLEDGED)["payments", "accept"] == 6
+
+
 @pytest.mark.parametrize("frame", [b"", b"\0\x4e\0\2\0\0\0\7\0\1c\0\xff", bytes(200)])
 def test_a_request_that_cannot_be_read_is_ignored(frame):
     seen = Counted()
