@@ -13,7 +13,7 @@ from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.described.described_state import DescribedState
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.observations import DescribedGroup
-from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = [

@@ -17,7 +17,7 @@ from rebalance_agent.tracking.members.shown_members import ShownMembers
 from rebalance_agent.tracking.memory.state_budget import AWAITED_BYTES, GROUP_BYTES, state_bytes
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
-from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.rebalance.topic_names import with_topic_names
 from rebalance_agent.tracking.tracker_context import TrackerContext

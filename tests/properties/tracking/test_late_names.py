@@ -13,7 +13,7 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.groups import LATE_MAX_MS
 from rebalance_agent.tracking.observations import TopicsSeen
-from rebalance_agent.tracking.rebalance.episodes import REVISABLE_MAX
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISABLE_MAX
 from rebalance_agent.tracking.tracker import Tracker
 from support.examples import examples
 from support.tracker.epoch_model import EpochCoordinator

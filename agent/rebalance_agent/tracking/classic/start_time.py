@@ -11,7 +11,7 @@ from dataclasses import replace
 from rebalance_agent.tracking.classic.in_progress import UNKNOWN_MS, InProgress
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
-from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = ["CLOCKS_APART_MS", "joined_ms", "start"]

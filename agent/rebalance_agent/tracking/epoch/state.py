@@ -28,7 +28,7 @@ from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
 from rebalance_agent.tracking.epoch.surely_kept import surely_kept
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.observations import EpochRecord
-from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance

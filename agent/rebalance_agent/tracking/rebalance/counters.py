@@ -76,6 +76,13 @@ class CounterTotals:
         self._judge_group_stall()
         return advanced
 
+    def give_back(self, advanced: Advance) -> None:
+        """Add amounts that were taken to those of the present: the rebalance goes on."""
+        self._advanced_seconds += advanced.partition_seconds
+        self._taken_stalls = {
+            limit: taken - advanced.group_stalls[limit] for limit, taken in self._taken_stalls.items()
+        }
+
     def expect_reports(self) -> bool:
         """Start the counters that need members' reports at 0; return False if they were started before."""
         begins = self.counters.assign_errors is None

@@ -18,7 +18,7 @@ from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
-from rebalance_agent.tracking.rebalance.episodes import Episodes
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import Episodes
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalance
 

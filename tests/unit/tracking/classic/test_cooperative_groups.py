@@ -118,6 +118,29 @@ def test_a_missing_follow_up_is_awaited_up_to_the_rebalance_timeout():
     assert tracker.view("g").running is None
 
 
+def follow_up(at, **more):
+    return coop(at, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)), joined=at - 10, **more)
+
+
+@pytest.mark.parametrize("read", [0, 2_000], ids=["in time", "after the wait"])
+def test_a_follow_up_that_was_written_in_time_belongs_to_its_episode_whenever_it_is_read(read):
+    """Seed 1729 of the chaos run, at a load of 46: an observer that started again formed another episode."""
+    written, waited = 23_000 + REBALANCE_MS - 700, tick(23_000 + REBALANCE_MS)
+    observations = (follow_up(written), waited) if not read else (waited, follow_up(written, delay=read))
+    tracker, events = watch(*START, *FIRST, *observations, tick(written + 60_000))
+    assert [(event.generation, event.followups) for event in closing(events)] == [(1, 0), (3, 1)]
+    counters = tracker.view("g").counters
+    assert (counters.followups, counters.moved) == (1, 2)
+    lower = sum(event.stall.partition_seconds for event in closing(events))
+    assert counters.stalled_partition_seconds == pytest.approx(lower)
+
+
+def test_a_generation_that_was_written_after_the_wait_is_another_episode_whenever_it_is_read():
+    """The observer's clock is two seconds behind the coordinator's."""
+    _, events = watch(*START, *FIRST, follow_up(23_001 + REBALANCE_MS, delay=-2_000), tick(23_000 + 2 * REBALANCE_MS))
+    assert [(event.generation, event.followups) for event in closing(events)] == [(1, 0), (2, 0), (3, 0)]
+
+
 def test_a_join_that_moves_nothing_stalls_nothing():
     _, events = watch(*START, coop(23_000, 2, member("a", ALL, owned=ALL), member("b"), joined=22_990), tick(60_000))
     event = closing(events)[-1]

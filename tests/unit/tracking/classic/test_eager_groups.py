@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.model.episode import Basis, Evidence, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, RebalanceProtocol
-from rebalance_agent.tracking.rebalance import episodes
+from rebalance_agent.tracking.rebalance.episodes import group_episodes
 from rebalance_agent.tracking.views import RunningRebalance, StallHistogram
 from support.tracker.tracking import (
     SILENT_MS,
@@ -158,8 +158,8 @@ def test_reports_without_new_evidence_do_not_cause_a_revision():
 def test_reports_about_members_of_no_settled_rebalance_cause_no_work(monkeypatch):
     """A client that may post events can invent members of any group: settling a large group again takes 50 ms."""
     tracker, _ = watch(*START, *JOIN, tick(60_000))
-    settled, settle = [], episodes.settle
-    monkeypatch.setattr(episodes, "settle", lambda *args: settled.append(args) or settle(*args))
+    settled, settle = [], group_episodes.settle
+    monkeypatch.setattr(group_episodes, "settle", lambda *args: settled.append(args) or settle(*args))
     assert (
         feed(tracker, *(assigned(f"x{number}", 23_005, 23_050, 2, (2, 3)) for number in range(5)), tick(70_000)) == []
     )

@@ -6,7 +6,7 @@ from rebalance_agent.model.episode import Basis, Evidence, Stall, Trigger
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import USER_DATA_BYTES_MAX
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.tracking.rebalance.episodes import PENDING_MAX
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import PENDING_MAX
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise
 from rebalance_agent.tracking.rebalance.slowness import Slowness
 from support.tracker.tracking import T0, assigned, closing, feed, listed, member, record, revoked, tick, topics, watch

@@ -16,7 +16,7 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
 )
 from rebalance_agent.tracking.observations import TopicsSeen
-from rebalance_agent.tracking.rebalance.episodes import NAMES_WAIT_MAX_MS
+from rebalance_agent.tracking.rebalance.episodes.episode_stages import NAMES_WAIT_MAX_MS
 from support.tracker.epochs import ID, current, deleted, fact, gone, joins, named, target
 from support.tracker.tracking import (
     T0,

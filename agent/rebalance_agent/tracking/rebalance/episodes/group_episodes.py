@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
+from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.costly_members import AwaitedMembers, DepartedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
-from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
-from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
+from rebalance_agent.tracking.rebalance.episodes.episode_stages import ClosedEpisode, SettledEpisode
+from rebalance_agent.tracking.rebalance.episodes.followups import awaits_followup, followup_wait_ms, is_followup
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
-
-FOLLOWUP_WAIT_MAX_MS = 300_000
-"""Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
+__all__ = ["PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
 
 PENDING_MAX = 8
 """Maximum number of closed episodes per group that wait to settle; beyond it, the oldest episode settles early."""
-
-NAMES_WAIT_MAX_MS = 15_000
-"""Longest additional wait (ms) of a closed episode for topic names, requested at once: brokers may be restarting."""
 
 _COMMITS_PERIOD_MS = 1_000
 
@@ -38,38 +32,6 @@ REVISABLE_MAX = 2
 
 REVISE_MAX_MS = 600_000
 """How long (ms) a settled episode can be revised: reports come through a topic that may be read with a delay."""
-
-
-@dataclass(slots=True)
-class _Closed:
-    """``due_ms``: when the episode settles or is checked again; ``latest_ms``: until when it waits for commits."""
-
-    episode: Episode
-    due_ms: int
-    latest_ms: int
-    advanced: Advance
-
-    @property
-    def settles_ms(self) -> int:
-        """The time when the episode settles, even if reports or names are missing."""
-        return self.due_ms + NAMES_WAIT_MAX_MS * bool(self.episode.unnamed)
-
-
-@dataclass(slots=True)
-class _Settled:
-    """``carried``: the open stalls of the previous episode. ``unnamed``: topic ids without names when last published.
-
-    ``counted``, ``expelled``: its stalls and members that are already in the totals. ``awaits``: commits are missing.
-    """
-
-    episode: Episode
-    settlement: Settlement
-    carried: Mapping[Partition, OpenStall]
-    forget_ms: int
-    unnamed: frozenset[str]
-    counted: Mapping[Limit, float]
-    awaits: bool
-    expelled: int = 0
 
 
 class Episodes:
@@ -92,8 +54,8 @@ class Episodes:
         self._totals = totals
         self._followup_due_ms = 0
         # These are lists since they are short and mostly empty, and an empty deque takes 760 bytes.
-        self._closed: list[_Closed] = []
-        self._settled: list[_Settled] = []
+        self._closed: list[ClosedEpisode] = []
+        self._settled: list[SettledEpisode] = []
         self._revise_due_ms: int | None = None
         self._open_stalls: Mapping[Partition, OpenStall] = {}
         self._commits = AwaitedCommits(reports.measures)
@@ -138,17 +100,25 @@ class Episodes:
     def add(self, generation: Generation, own: Episode) -> Iterator[Event]:
         """Add a completed generation to the open episode, and close it unless a follow-up is announced.
 
-        ``own``: the episode that starts with this generation if none is open.
+        ``own``: the episode that starts with this generation if it is not a follow-up.
         """
-        episode = self.open or own
+        if self.open and not is_followup(generation, self.open):
+            yield from self._close(self.open, generation.seen_ms)
+        episode = self.open or self._closed_early(generation) or own
         episode.generations.append(generation)
-        if announces_followup(generation) and len(episode.generations) < GENERATIONS_MAX:
+        if awaits_followup(episode):
             self.open = episode
-            said_ms = generation.rebalance_timeout_ms
-            wait_ms = min(said_ms, FOLLOWUP_WAIT_MAX_MS) if said_ms >= 0 else FOLLOWUP_WAIT_MAX_MS
-            self._followup_due_ms = generation.seen_ms + wait_ms
+            self._followup_due_ms = generation.seen_ms + followup_wait_ms(generation)
         else:
             yield from self._close(episode, generation.seen_ms)
+
+    def _closed_early(self, generation: Generation) -> Episode | None:
+        """Return the closed episode to which ``generation`` belongs: its record was read after the wait for it."""
+        if not self._closed or not is_followup(generation, self._closed[-1].episode):
+            return None
+        closed = self._closed.pop()
+        self._totals.give_back(closed.advanced)
+        return closed.episode
 
     def name_topics(self, rename: Callable[[Generation], Generation], now_ms: int) -> None:
         """Apply ``rename`` to all generations after topic names became known; published episodes will be revised."""
@@ -221,7 +191,7 @@ class Episodes:
         self.open = None
         self._totals.advance(now_ms)
         due_ms = now_ms + self._context.settle_ms
-        self._closed.append(_Closed(episode, due_ms, due_ms + COMMITS_WAIT_MAX_MS, self._totals.take_advance()))
+        self._closed.append(ClosedEpisode(episode, due_ms, due_ms + COMMITS_WAIT_MAX_MS, self._totals.take_advance()))
         if len(self._closed) > PENDING_MAX:
             yield from self._settle_next(now_ms)
 
@@ -240,7 +210,7 @@ class Episodes:
         flapping = self.flapping.add_episode(closed.episode.members_before, generations, now_ms)
         settlement = settlement.with_flapping(flapping)
         awaits, unnamed = self._commits.missing(closed.episode), closed.episode.unnamed
-        settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, unnamed, counted, awaits)
+        settled = SettledEpisode(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, unnamed, counted, awaits)
         if awaits:
             self._look_due_ms = now_ms + LOOK_AGAIN_MS
         self._take_members(settled)
@@ -274,7 +244,7 @@ class Episodes:
                 else:
                     yield from self._revise(settled)
 
-    def _revise(self, settled: _Settled) -> Iterator[Event]:
+    def _revise(self, settled: SettledEpisode) -> Iterator[Event]:
         later = self._settlement(settled.episode, settled.carried)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
         before, unnamed_before, settled.unnamed = settled.settlement, settled.unnamed, settled.episode.unnamed
@@ -286,7 +256,7 @@ class Episodes:
                 settled.counted = self._totals.add_group_stalls(later.group_spans, settled.counted)
             yield from changed
 
-    def _take_members(self, settled: _Settled) -> None:
+    def _take_members(self, settled: SettledEpisode) -> None:
         """Keep the slowest and the departed members, and count the expelled ones; also after a late report."""
         settlement = settled.settlement
         self.awaited.add(settlement.closing)
