@@ -8,6 +8,7 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.patterns.costly_members import AwaitedMember, DepartedMember
@@ -134,6 +135,11 @@ def member_event(callback=Callback.ASSIGNED, sequence=1, **changes):
         "sequence": sequence,
     }
     return MemberEvent(**{**fields, **changes})
+
+
+def with_own_id(event):
+    """The event with the id that its process gives it: an endpoint hashes any other one."""
+    return replace(event, event_id=process_event_id(event.KIND, event.process, event.sequence))
 
 
 def assign_event(sequence=1, **changes):

@@ -11,7 +11,7 @@ from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
 from rebalance_agent.model.event_json import json_line
 from support.http.asked import ask
-from support.observer.views import assign_event, member_event
+from support.observer.views import assign_event, member_event, with_own_id
 
 TOKEN = "0123456789abcdef"
 
@@ -42,7 +42,7 @@ def body(*events):
 
 def test_events_are_passed_on_in_order():
     sidecar = Sidecar()
-    events = (member_event(sequence=1), assign_event(sequence=2))
+    events = (with_own_id(member_event(sequence=1)), with_own_id(assign_event(sequence=2)))
     status, answer, _ = sidecar.post(body(*events))
     assert (status, answer) == (200, {"accepted": 2})
     assert sidecar.accepted == [(events, 0)]

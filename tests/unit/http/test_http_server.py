@@ -16,7 +16,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.observer.views import member_event
+from support.observer.views import member_event, with_own_id
 
 PAGE = b"# HELP x X.\n# TYPE x gauge\nx 1\n"
 
@@ -65,7 +65,7 @@ def test_a_free_port_is_found_and_served():
 def test_events_travel_from_a_client_to_the_sink():
     accepted = []
     app = EventsApp(lambda events, dropped: accepted.append((events, dropped)), FakeClock())
-    event = member_event()
+    event = with_own_id(member_event())
     with serving(app, body_bytes_max=1024 * 1024) as server:
         assert fetch(server, EVENTS_PATH, json_line(event))[0] == 200
         assert fetch(server, EVENTS_PATH, b"not json")[0] == 400

@@ -14,6 +14,8 @@ PREFIXES = {
 }
 CLIENTS = "kafka_rebalance_member_client_"
 """Metrics that a gateway exports about the clients behind it."""
+SHARES = "kafka_rebalance_share_"
+"""Metrics that a gateway exports about the share groups behind it."""
 
 
 def test_every_defined_metric_is_in_the_catalogue():
@@ -31,7 +33,7 @@ def test_every_name_exists_once():
 def test_a_metrics_name_contains_its_role_and_type():
     for metric in CATALOGUE:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name), metric.name
-        prefixes = (PREFIXES[metric.role], *((CLIENTS,) if metric.role is ExporterRole.GATEWAY else ()))
+        prefixes = (PREFIXES[metric.role], *((CLIENTS, SHARES) if metric.role is ExporterRole.GATEWAY else ()))
         assert metric.name.startswith((*prefixes, PREFIXES[ExporterRole.AGENT])), metric.name
         assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER), metric.name
         assert metric.name.endswith("_info") == (metric.kind is MetricType.INFO), metric.name
