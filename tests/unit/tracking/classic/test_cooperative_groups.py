@@ -124,7 +124,7 @@ def follow_up(at, **more):
 
 @pytest.mark.parametrize("read", [0, 2_000], ids=["in time", "after the wait"])
 def test_a_follow_up_that_was_written_in_time_belongs_to_its_episode_whenever_it_is_read(read):
-    """Seed 1729 of the chaos run, at a load of 46: an observer that started again formed another episode."""
+    """An observer that starts again reads both at once, and would form another episode."""
     written, waited = 23_000 + REBALANCE_MS - 700, tick(23_000 + REBALANCE_MS)
     observations = (follow_up(written), waited) if not read else (waited, follow_up(written, delay=read))
     tracker, events = watch(*START, *FIRST, *observations, tick(written + 60_000))
