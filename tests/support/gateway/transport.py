@@ -15,11 +15,13 @@ from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from support.observer.scrapes import families
 
 __all__ = [
+    "HEARTBEAT",
     "PATIENCE_S",
     "Client",
     "End",
     "NoGroups",
     "RawBroker",
+    "ReadsHeartbeats",
     "Reported",
     "Reset",
     "answer_of",
@@ -35,6 +37,7 @@ __all__ = [
 
 LENGTH = struct.Struct(">i")
 PATIENCE_S = 20
+HEARTBEAT = 12
 
 
 def request(api_key, version, correlation_id, body=b"", client_id="app"):
@@ -172,6 +175,13 @@ class NoGroups:
 
     def closed(self):
         pass
+
+
+class ReadsHeartbeats(NoGroups):
+    """Reads every heartbeat."""
+
+    def wants(self, head):
+        return head.api_key == HEARTBEAT
 
 
 class Reported:

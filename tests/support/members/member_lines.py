@@ -21,8 +21,8 @@ from support.observer.observing import PATIENCE_S
 from support.runner.node import NODE, packages
 
 HERE = Path(__file__).parent
-GO_MEMBER = HERE / "go_member"
-SARAMA_MEMBER = HERE / "sarama_member"
+GO_MEMBER = HERE / "go_members" / "franz"
+SARAMA_MEMBER = HERE / "go_members" / "sarama"
 KAFKAJS_MEMBER = HERE / "kafkajs_member"
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 

@@ -10,9 +10,10 @@ from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorRespo
 
 from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
 from support.gateway.transport import (
+    HEARTBEAT,
     Client,
-    NoGroups,
     RawBroker,
+    ReadsHeartbeats,
     answer_of,
     eventually,
     frame_of,
@@ -24,7 +25,7 @@ from support.gateway.transport import (
     through,
 )
 
-LIST_OFFSETS, FIND_COORDINATOR, HEARTBEAT = 2, 10, 12
+LIST_OFFSETS, FIND_COORDINATOR = 2, 10
 
 
 @asynccontextmanager
@@ -40,14 +41,11 @@ async def joined(groups, answer=None):
             await broker.stop()
 
 
-class Reading(NoGroups):
-    """Reads heartbeats; ``line``: the connection."""
+class Reading(ReadsHeartbeats):
+    """``line``: the connection."""
 
     def connected(self, line):
         self.line = line
-
-    def wants(self, head):
-        return head.api_key == HEARTBEAT
 
 
 class Answering(Reading):

@@ -24,11 +24,13 @@ from rebalance_agent.gateway.transport import tcp_connections
 from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.gateway.transport.splice import Pipes
 from support.gateway.transport import (
+    HEARTBEAT,
     PATIENCE_S,
     Client,
     End,
     NoGroups,
     RawBroker,
+    ReadsHeartbeats,
     Reset,
     eventually,
     frame_of,
@@ -41,7 +43,7 @@ from support.gateway.transport import (
 )
 from support.observer.scrapes import families
 
-LIST_OFFSETS, FETCH, HEARTBEAT, SASL_HANDSHAKE = 2, 1, 12, 17
+LIST_OFFSETS, FETCH, SASL_HANDSHAKE = 2, 1, 17
 LARGE = 5_000_000
 
 
@@ -336,15 +338,10 @@ async def test_an_unreadable_response_with_brokers_is_not_forwarded():
         await eventually(lambda: refused(gateway) == {CloseReason.MALFORMED: 1})
 
 
-class Reading(NoGroups):
-    def wants(self, head):
-        return head.api_key == HEARTBEAT
-
-
 @run
 async def test_a_frame_to_be_parsed_must_arrive_in_time(monkeypatch):
     monkeypatch.setattr(lane, "WHOLE_SECONDS_MAX", 0.1)
-    async with joined(groups=Reading) as (client, broker, gateway):
+    async with joined(groups=ReadsHeartbeats) as (client, broker, gateway):
         client.writer.write(frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50])
         await client.ended()
         await eventually(lambda: refused(gateway) == {CloseReason.SLOW: 1})
@@ -354,7 +351,7 @@ async def test_a_frame_to_be_parsed_must_arrive_in_time(monkeypatch):
 @run
 async def test_the_size_of_a_frame_to_be_parsed_is_bounded(monkeypatch):
     monkeypatch.setattr(relay, "READ_REQUEST_BYTES_MAX", 1_000)
-    async with joined(groups=Reading) as (client, broker, gateway):
+    async with joined(groups=ReadsHeartbeats) as (client, broker, gateway):
         await client.send(request(HEARTBEAT, 4, 1, bytes(2_000)))
         await client.ended()
         await eventually(lambda: refused(gateway) == {CloseReason.OVERSIZED: 1})
@@ -366,7 +363,7 @@ async def test_a_large_frame_that_would_only_be_observed_is_forwarded_unread(mon
     monkeypatch.setattr(relay, "OBSERVED_BYTES_MAX", 1_000)
     shown = []
 
-    class Observing(Reading):
+    class Observing(ReadsHeartbeats):
         def observes(self, head):
             return True
 
@@ -385,7 +382,7 @@ async def test_a_large_frame_that_would_only_be_observed_is_forwarded_unread(mon
 
 @run
 async def test_an_unexpected_exception_ends_one_connection(caplog):
-    class Faulty(Reading):
+    class Faulty(ReadsHeartbeats):
         async def request(self, head, frame, ask):
             raise KeyError(head.api_key)
 

@@ -10,25 +10,29 @@ from rebalance_agent.gateway.connection_relay import READ_REQUEST_BYTES_MAX
 from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.gateway.transport.sharing import frame_memory as module
 from rebalance_agent.gateway.transport.sharing.frame_memory import SMALL_BYTES, FrameMemoryBudget
-from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
+from support.gateway.transport import (
+    HEARTBEAT,
+    Client,
+    RawBroker,
+    ReadsHeartbeats,
+    eventually,
+    frame_of,
+    refused,
+    request,
+    run,
+    through,
+)
 from unit.gateway.sharing.test_frame_memory import Holder, settled
 
 LARGE = SMALL_BYTES + 1
-LIST_OFFSETS, METADATA, HEARTBEAT = 2, 3, 12
-
-
-class Reading(NoGroups):
-    """Reads every heartbeat."""
-
-    def wants(self, head):
-        return head.api_key == HEARTBEAT
+LIST_OFFSETS, METADATA = 2, 3
 
 
 @run
 async def test_clients_that_do_not_finish_large_frames_do_not_block_small_ones(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.2)
     broker = await RawBroker().start()
-    async with through(broker.port, groups=Reading) as gateway:
+    async with through(broker.port, groups=ReadsHeartbeats) as gateway:
         monkeypatch.setattr(gateway, "_memory", FrameMemoryBudget(LARGE))
         clients = [await Client.connect(gateway.port) for _ in range(3)]
         large = frame_of(request(HEARTBEAT, 4, 1, bytes(LARGE)))
@@ -79,7 +83,7 @@ async def test_frames_before_one_that_waits_for_memory_are_forwarded():
         return clusters(LARGE)(frame) if large else frame[4:8] + b"small"
 
     broker = await RawBroker(answer).start()
-    async with through(broker.port, groups=Reading) as gateway:
+    async with through(broker.port, groups=ReadsHeartbeats) as gateway:
         client, room = await Client.connect(gateway.port), gateway._memory
         holder = Holder(room, room._max)
         await settled()
@@ -106,7 +110,7 @@ async def test_an_address_that_claims_large_frames_delays_no_response_of_another
     """Each hostile connection sends the length of the largest frame and 10 bytes of it, and later 3 MB."""
     size = 100_000
     broker = await RawBroker(clusters(size)).start()
-    async with through(broker.port, groups=Reading) as gateway:
+    async with through(broker.port, groups=ReadsHeartbeats) as gateway:
         hostile = [await Client.connect(gateway.port, local_addr=("127.0.0.2", 0)) for _ in range(20)]
         for each in hostile:
             each.writer.write(struct.pack(">ihhih", READ_REQUEST_BYTES_MAX, HEARTBEAT, 4, 1, -1))
