@@ -102,14 +102,13 @@ _DEFAULT_IDS = (
 )
 """Client ids that libraries use if users set none, in the order of checks; Java's default contains the group."""
 
-_NAMES = (
-    (ClientKind.JAVA, re.compile(r"apache-kafka-java")),
-    (ClientKind.FRANZ_GO, re.compile(r"kgo")),
-    (ClientKind.KAFKA_PYTHON, re.compile(r"kafka-python")),
-    (ClientKind.LIBRDKAFKA, re.compile(r"librdkafka|confluent-kafka-\w+")),
-    (ClientKind.SARAMA, re.compile(r"sarama")),
-)
-"""The names that libraries send to brokers (KIP-511); the other libraries do not name themselves."""
+_NAMES = {
+    "kgo": ClientKind.FRANZ_GO,
+    "kafka-python": ClientKind.KAFKA_PYTHON,
+    "sarama": ClientKind.SARAMA,
+}
+"""The names that libraries send to brokers (KIP-511), besides those that `ClientSoftware` recognises. The other
+libraries do not name themselves."""
 
 _GENERATION_BYTES = 4
 """Length of ``cooperative-sticky`` user data that is only a generation; librdkafka and franz-go write partitions."""
@@ -145,7 +144,9 @@ def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: 
 
 def named_kind(software: ClientSoftware) -> ClientKind | None:
     """Return the library that a client names in its ApiVersions requests (KIP-511); None if it is not known here."""
-    return next((kind for kind, name in _NAMES if name.fullmatch(software.name)), None)
+    if software.is_java:
+        return ClientKind.JAVA
+    return ClientKind.LIBRDKAFKA if software.is_librdkafka else _NAMES.get(software.name)
 
 
 def is_adapted(name: str) -> bool:

@@ -20,6 +20,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
+from support.observer.views import member_event
 from support.tracker.histories import STRATEGIES, walked
 
 BROKER = {
@@ -47,9 +48,9 @@ class Recorded(MigratingGroupRecords):
 def asked(monkeypatch, capsys):
     """Run the command for a group and settings of its broker; return the exit code and the output."""
 
-    def run(group, *arguments, broker=BROKER, events=(), software=None):
+    def run(group, *arguments, broker=BROKER, events=()):
         limits = BrokerLimits(broker, {}, consumer_groups=True)
-        inputs = MigrationInputs(limits, 1, Recorded(group), 0, past=tuple(events), software=software or {})
+        inputs = MigrationInputs(limits, 1, Recorded(group), 0, past=tuple(events))
         monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
         monkeypatch.setattr(migrate, "read_inputs", lambda _options: inputs)
         monkeypatch.setattr(
@@ -92,7 +93,7 @@ def test_an_answer_that_depends_on_the_clients_says_so_and_is_not_a_yes(asked, c
 @pytest.mark.parametrize(("version", "fix"), [("2.11.1", "librdkafka 2.12 or later"), ("2.12.0", None)])
 def test_a_client_library_that_a_gateway_reported_is_known(asked, version, fix):
     group = replace(ORDERS, members=(replace(OLD, client_id="own"),))
-    code, text = asked(group, software={"m1": ClientSoftware("librdkafka", version)})
+    code, text = asked(group, events=[member_event(software=ClientSoftware("librdkafka", version))])
     assert (code, "Yes: its members can change" in text) == (0, True)
     assert ("cannot change with librdkafka 2.11.1" in text) is bool(fix)
     assert fix is None or fix in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -45,7 +45,12 @@ class MigrationInputs:
     position: int
     similar: str = ""
     past: tuple[Event, ...] = ()
-    software: Mapping[str, ClientSoftware] = field(default_factory=dict)
+    software: Mapping[str, ClientSoftware] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the client libraries."""
+        reports = (event for event in self.past if isinstance(event, MemberEvent) and event.member_id)
+        self.software = {report.member_id: report.software for report in reports if report.software}
 
     @property
     def group(self) -> MigratingGroup:
@@ -88,13 +93,7 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
     position = max(_applied(options, recorded), default=-1)
     if recorded.present is None:
         return MigrationInputs(limits, broker, recorded, position, similar_group(properties, options.group))
-    past = past_in_cluster(options).events
-    return MigrationInputs(limits, broker, recorded, position, past=past, software=_software(past))
-
-
-def _software(past: Iterable[Event]) -> dict[str, ClientSoftware]:
-    reports = (event for event in past if isinstance(event, MemberEvent) and event.member_id)
-    return {report.member_id: report.software for report in reports if report.software}
+    return MigrationInputs(limits, broker, recorded, position, past=past_in_cluster(options).events)
 
 
 def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:

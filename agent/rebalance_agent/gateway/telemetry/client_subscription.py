@@ -14,10 +14,6 @@ from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["PREFIXES_MAX", "PREFIXES_TEXT_MAX", "Subscription", "metric_prefixes", "subscription_of"]
 
-_JAVA = "apache-kafka-java"
-_OF_LIBRDKAFKA = re.compile(r"librdkafka|confluent-kafka-\w+")
-"""Names of librdkafka, and of Confluent's clients that use librdkafka."""
-
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 _ABORTS = "2.5.0"
 """The version of librdkafka that aborts its process if no metric matches (librdkafka issue 4833)."""
@@ -67,10 +63,10 @@ def subscription_of(software: ClientSoftware, push_interval_ms: int, more: Seque
     ``more``: prefixes of metrics to request in addition to the exported ones. librdkafka is always asked for all its
     metrics.
     """
-    if software.name == _JAVA:
+    if software.is_java:
         return _subscription((*JAVA_NAMES, *more), push_interval_ms)
     releases = _RELEASE.findall(software.version)
-    if _OF_LIBRDKAFKA.fullmatch(software.name) and releases and _ABORTS not in releases:
+    if software.is_librdkafka and releases and _ABORTS not in releases:
         return _subscription(_EVERY_METRIC, push_interval_ms)
     return None
 

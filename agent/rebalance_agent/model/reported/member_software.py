@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from rebalance_agent.errors import InvalidInputError
@@ -10,6 +11,11 @@ __all__ = ["SOFTWARE_MAX", "ClientSoftware"]
 
 SOFTWARE_MAX = 128
 """Maximum number of characters of a library's name and of its version. A gateway reads at most 126 bytes of each."""
+
+_JAVA = "apache-kafka-java"
+
+_OF_LIBRDKAFKA = re.compile(r"librdkafka|confluent-kafka-\w+")
+"""Names of librdkafka, and of Confluent's clients that use librdkafka."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,16 @@ class ClientSoftware:
         for name in ("name", "version"):
             if len(getattr(self, name)) > SOFTWARE_MAX:
                 raise InvalidInputError(f"software.{name}", f"must have at most {SOFTWARE_MAX} characters")
+
+    @property
+    def is_java(self) -> bool:
+        """Whether it is Kafka's own client for Java."""
+        return self.name == _JAVA
+
+    @property
+    def is_librdkafka(self) -> bool:
+        """Whether it is librdkafka, or one of Confluent's clients that use it."""
+        return bool(_OF_LIBRDKAFKA.fullmatch(self.name))
 
     def __bool__(self) -> bool:
         """Whether the client names its library."""

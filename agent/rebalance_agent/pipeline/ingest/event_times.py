@@ -1,8 +1,8 @@
 """The times that ingest accepts. Pure, without Spark.
 
-Tables are divided by day, so an event with a time of its own choice adds a folder to four tables. Without this bound,
-who may write events could add a folder for each day of a century. The bound is relative to the reader's clock: the
-timestamp of a record is no evidence, because producers choose it, too.
+Tables are divided by day, so an event with a time of its own choice adds a folder to four tables. Without this bound, a
+client that may write events could add a folder for each day of a century. The bound is relative to the reader's clock:
+the timestamp of a record is no evidence, because producers choose it, too.
 """
 
 from __future__ import annotations

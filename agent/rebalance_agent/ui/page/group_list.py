@@ -21,6 +21,7 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
 from rebalance_agent.ui.page.savings_note import savings_note
 from rebalance_agent.ui.page.trouble import Level, RecentRebalances, Trouble, trouble
+from rebalance_agent.ui.sentences.group_table import text_without_rebalance
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import escaped, plural, printable, shortened, stall_text
 
@@ -34,6 +35,7 @@ RUNNING = "running"
 
 _REMEMBERED = HistoryLimits().rebalances
 _WORST, _HOUR = "worst", "hour"
+_NONE = "none yet"
 _COLUMNS = (
     ("group", "group", "Group"),
     ("worst", "worst", "Problem"),
@@ -218,18 +220,14 @@ def _cells(row: _Row) -> str:
 
 def _stall(group: GroupSummary) -> str:
     if (last := group.last) is None:
-        return _none(group)
+        return text_without_rebalance(group, _NONE)
     return escaped(stall_text(last.stall)) if last.stall else unknown()
 
 
 def _last(group: GroupSummary) -> str:
-    last = group.last
-    return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}" if last else _none(group)
-
-
-def _none(group: GroupSummary) -> str:
-    """Return what stands for the last rebalance of a group without one: it may have completed, but not settled."""
-    return "none yet" if group.unsettled_ms is None else "settling"
+    if (last := group.last) is None:
+        return text_without_rebalance(group, _NONE)
+    return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}"
 
 
 def _pages(query: ListQuery, total: int) -> str:

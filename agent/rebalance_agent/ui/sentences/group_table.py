@@ -25,6 +25,7 @@ __all__ = [
     "group_rows",
     "groups_text",
     "matching",
+    "text_without_rebalance",
     "urgent_lines",
 ]
 
@@ -153,15 +154,20 @@ def _first(lines: list[str], what: str) -> list[str]:
     return [*lines[:EMPTY_LINES_MAX], *([f"and {left_out} more groups {what}"] if left_out > 0 else [])]
 
 
+def text_without_rebalance(group: GroupSummary, none: str) -> str:
+    """Return the text for a group of which no rebalance has settled: ``none``, unless one has completed."""
+    return none if group.unsettled_ms is None else "settling"
+
+
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
     last, storm = group.last, _storm(group, now_ms)
     cells = (
         printable(group.group),
         f"{group.state}, storm" if storm else group.state,
         duration(max(0, now_ms - group.running.started_ms) / 1000) if group.running else UNKNOWN,
-        stall_text(last.stall) if last else _none(group),
+        stall_text(last.stall) if last else text_without_rebalance(group, UNKNOWN),
         str(group.rebalances),
-        last.trigger if last else _none(group),
+        last.trigger if last else text_without_rebalance(group, UNKNOWN),
         str(group.members),
         _number(group.partitions),
         UNKNOWN if group.skew_ratio is None else f"{group.skew_ratio:.2f}",
@@ -176,11 +182,6 @@ def _row(group: GroupSummary, now_ms: int) -> WatchRow:
 
 def _storm(group: GroupSummary, now_ms: int) -> bool:
     return is_storm(group, rebalances_lately(group, now_ms))
-
-
-def _none(group: GroupSummary) -> str:
-    """Return what stands for the last rebalance of a group without one: it may have completed, but not settled."""
-    return UNKNOWN if group.unsettled_ms is None else "settling"
 
 
 def _number(value: int | None) -> str:

@@ -146,4 +146,6 @@ def test_the_feature_shows_whether_the_cluster_allows_the_protocol(read, support
 def test_the_last_library_that_a_gateway_reported_for_a_member_counts():
     old, new = ClientSoftware("librdkafka", "2.6.1"), ClientSoftware("librdkafka", "2.12.0")
     reports = [member_event(member_id="a", software=each) for each in (old, new, None)]
-    assert migration_inputs._software([*reports, member_event(member_id="b"), generation_event()]) == {"a": new}
+    past = (*reports, member_event(member_id="b"), generation_event())
+    inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1, past=past)
+    assert inputs.software == {"a": new}

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import Counter, deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 
@@ -37,7 +37,7 @@ class FrameMemory:
     deadline: asyncio.Timeout
     used: int = 0
     wanted: int = 0
-    admitted: asyncio.Future[None] | None = field(default=None)
+    admitted: asyncio.Future[None] | None = None
 
     async def grow(self, size: int) -> None:
         """Wait until the frame may have ``size`` bytes in memory.
