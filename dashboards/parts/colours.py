@@ -67,8 +67,11 @@ MEMBERSHIP = {
     "idle": "orange",
     "flapping": "red",
     "deploy": "purple",
+    "active tasks": "green",
+    "standby tasks": "light-green",
+    "warmup tasks": "yellow",
 }
-"""Members of a group, and whether they are being replaced."""
+"""Members of a group, whether they are being replaced, and the tasks of a streams group."""
 
 WAITS = {
     "without members": "red",
