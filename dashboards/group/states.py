@@ -78,5 +78,5 @@ MEMBERS = Panel(
     ),
     decimals=0,
     empty="unknown",
-    colours=colours.MEMBERSHIP,
+    colours=colours.MEMBERSHIP | colours.TASKS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "TRIGGERS", "WAITS"]
+__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "TASKS", "TRIGGERS", "WAITS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -67,11 +67,15 @@ MEMBERSHIP = {
     "idle": "orange",
     "flapping": "red",
     "deploy": "purple",
+}
+"""Members of a group, and whether they are being replaced."""
+
+TASKS = {
     "active tasks": "green",
     "standby tasks": "light-green",
     "warmup tasks": "yellow",
 }
-"""Members of a group, whether they are being replaced, and the tasks of a streams group."""
+"""The tasks of a streams group."""
 
 WAITS = {
     "without members": "red",

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
-from rebalance_agent.api.member_shapes import GroupMember, SlowestMember
 from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, StreamsMember
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.member_software import ClientSoftware
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import StuckPartition, TopicLag
@@ -27,6 +30,7 @@ __all__ = [
     "GroupCounters",
     "GroupDetail",
     "GroupList",
+    "GroupMember",
     "GroupStall",
     "GroupSummary",
     "HostSpreadSummary",
@@ -36,6 +40,7 @@ __all__ = [
     "RebalanceDetail",
     "RebalanceKind",
     "RebalanceList",
+    "SlowestMember",
     "values_of",
 ]
 
@@ -146,6 +151,27 @@ class GroupList:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupMember:
+    """One member and its partitions."""
+
+    member_id: Annotated[str, "the member id that the coordinator assigned"]
+    instance_id: Annotated[str | None, "`group.instance.id` of a static member"]
+    client_id: Annotated[str, "the client's own name"]
+    host: Annotated[str, "its address"]
+    assigned: Annotated[TopicPartitions | None, "the member's partitions by topic, as ranges such as `0-4,7`"]
+    partitions: Annotated[int | None, "number of these partitions"]
+    target: Annotated[float | None, "number of partitions that the strategy promises the member"]
+    where: Annotated[Workload | None, "pod, node, workload and image, if the member reports them"]
+    occupant: Annotated[
+        SeatOccupant | None,
+        "the consumer that now has the member's seat, if a gateway handed it over; `client_id` and `host` remain "
+        "those of the seat's first consumer, as the coordinator has them",
+    ]
+    software: Annotated[ClientSoftware | None, "name and version of the client library, if a gateway reports it"]
+    streams: Annotated[StreamsMember | None, "process and tasks, in streams groups (KIP-1071)"]
+
+
+@dataclass(frozen=True, slots=True)
 class GroupCounters:
     """Totals since this process detected the group."""
 
@@ -192,6 +218,17 @@ class GroupDetail:
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
     counted_until_ms: Annotated[int, "end of the counted partition-seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlowestMember:
+    """The member that the other members waited for."""
+
+    client_id: Annotated[str, "its own name"]
+    host: Annotated[str, "its address"]
+    member_id: Annotated[str | None, "the member id that the coordinator assigned"]
+    seconds: Annotated[float | None, "longest possible wait"]
+    lower_seconds: Annotated[float | None, "shortest possible wait"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
-from rebalance_agent.api.member_shapes import GroupMember, SlowestMember
 from rebalance_agent.api.shapes import (
     GenerationStep,
     GroupCounters,
     GroupDetail,
+    GroupMember,
     GroupStall,
     GroupSummary,
     HostSpreadSummary,
@@ -21,6 +21,7 @@ from rebalance_agent.api.shapes import (
     LastRebalance,
     Rebalance,
     RebalanceKind,
+    SlowestMember,
 )
 from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent
 from rebalance_agent.model.partitions import count_partitions

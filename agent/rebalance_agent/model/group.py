@@ -128,10 +128,7 @@ Streams' process ids are UUIDs, and names of hosts have at most 253 characters."
 
 @dataclass(frozen=True, slots=True)
 class StreamsMember:
-    """The tasks of a member of a streams group (KIP-1071), by subtopology, and its process.
-
-    The tasks of a subtopology have the numbers of its source topics' partitions.
-    """
+    """Process and tasks of a member of a streams group (KIP-1071). A task is a subtopology and a partition number."""
 
     process_id: Annotated[str, "the process of the member; the threads of one process are members with the same id"]
     endpoint: Annotated[str | None, "`application.server`: address and port for interactive queries (KIP-535)"] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from rebalance_agent.api.member_shapes import GroupMember
+from rebalance_agent.api.shapes import GroupMember
 from rebalance_agent.model.group import StreamsMember, TaskKind
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions

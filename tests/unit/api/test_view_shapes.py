@@ -6,7 +6,7 @@ import typing
 
 import pytest
 
-from rebalance_agent.api import member_shapes, shapes
+from rebalance_agent.api import shapes
 from rebalance_agent.api.view_shapes import build_rebalance
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad
@@ -21,7 +21,7 @@ COMPUTED = {"members", "flapping", "topic_spread", "host_spread", "counters", "c
     [
         (shapes.GroupSummary, GroupView),
         (shapes.GroupDetail, GroupView),
-        (member_shapes.GroupMember, MemberLoad),
+        (shapes.GroupMember, MemberLoad),
         (shapes.GroupCounters, Counters),
         (shapes.LastRebalance, GenerationEvent),
         (shapes.Rebalance, GenerationEvent),
@@ -38,6 +38,6 @@ def test_a_field_has_the_type_of_its_source_attribute(shape, source):
 def test_a_member_that_was_removed_for_being_slow_has_a_name():
     bounds = {"slowest_seconds": 30.2, "slowest_lower_seconds": 30.0}
     event = generation_event(slowest_member_id="gone", slowest_client_id="orders-3", slowest_host="/10.0.0.3", **bounds)
-    assert build_rebalance([event]).slowest == member_shapes.SlowestMember("orders-3", "10.0.0.3", "gone", 30.2, 30.0)
+    assert build_rebalance([event]).slowest == shapes.SlowestMember("orders-3", "10.0.0.3", "gone", 30.2, 30.0)
     older = generation_event(slowest_member_id="m-2")
-    assert build_rebalance([older]).slowest == member_shapes.SlowestMember("two", "127.0.0.1", "m-2", None, None)
+    assert build_rebalance([older]).slowest == shapes.SlowestMember("two", "127.0.0.1", "m-2", None, None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.api.member_shapes import GroupMember
-from rebalance_agent.api.shapes import GroupDetail, Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
