@@ -22,8 +22,8 @@ DIFFERENCE_MS_MAX = 50
 PACKAGE = "org.apache.kafka.clients.consumer"
 
 
-CLIENTS = dict.fromkeys(["3.7.2", kafka_version().number, "4.4.0"])
-"""The oldest supported clients, those of the embedded Kafka, and the newest."""
+CLIENTS = dict.fromkeys(["3.7.2", "3.9.2", kafka_version().number, "4.4.0"])
+"""The oldest supported clients, the last of 3.x, those of the embedded Kafka, and the newest."""
 
 
 @pytest.fixture(scope="module", params=CLIENTS)

@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 
 __all__ = ["IDENTITY", "CallbackMaxima", "Measured", "PushingMember", "pushing_member"]
 
 _GROUP, _MEMBER, _STATIC_MEMBER = "group_id", "group_member_id", "group_instance_id"
 
-IDENTITY = (_GROUP, _MEMBER, _STATIC_MEMBER)
-"""The attributes that name a member. librdkafka has another name for the second one, but pushes no callbacks."""
+_LIBRDKAFKAS_MEMBER = "member_id"
+"""librdkafka's name of the second attribute."""
+
+IDENTITY = (_GROUP, _MEMBER, _STATIC_MEMBER, _LIBRDKAFKAS_MEMBER)
+"""The attributes that name a member."""
 
 
 class PushingMember(NamedTuple):
@@ -34,13 +38,13 @@ class CallbackMaxima(NamedTuple):
     rebalances: float | None = None
 
 
-Measured = Callable[[PushingMember, CallbackMaxima], None]
-"""A function that accepts a member, and what its client measured of its callbacks."""
+Measured = Callable[[PushingMember, CallbackMaxima, ClientMetrics], None]
+"""A function that accepts a member, and what its client measured: its callbacks, and the rest."""
 
 
 def pushing_member(attributes: Mapping[str, str], client_instance_id: str) -> PushingMember | None:
     """Return the member with these attributes; None if the client is no member, or does not name its member."""
-    group, member_id = attributes.get(_GROUP, ""), attributes.get(_MEMBER, "")
+    group, member_id = attributes.get(_GROUP, ""), attributes.get(_MEMBER) or attributes.get(_LIBRDKAFKAS_MEMBER, "")
     if not (group and member_id):
         return None
     return PushingMember(group, member_id, attributes.get(_STATIC_MEMBER), client_instance_id)

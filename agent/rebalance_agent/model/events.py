@@ -18,6 +18,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
@@ -246,6 +247,9 @@ class MemberEvent:
     ] = None
     software: Annotated[
         ClientSoftware | None, "from gateways: the client library that the client names (ApiVersions, KIP-511)"
+    ] = None
+    client_metrics: Annotated[
+        ClientMetrics | None, "from gateways: what the client pushed (KIP-714) since the member's previous event"
     ] = None
 
     @property

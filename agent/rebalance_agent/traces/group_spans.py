@@ -1,4 +1,4 @@
-"""Builds spans from a group's own events: generations, aborted rebalances and rollouts."""
+"""Builds spans from a group's own events: generations and aborted rebalances."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.traces.span import ROOT, Attributes, Link, Span, group_attributes, span_id, trace_id
 
-__all__ = ["LINKS_MAX", "MEMBER_SPANS_MAX", "RETURN", "aborted_spans", "generation_spans", "rollout_spans"]
+__all__ = ["MEMBER_SPANS_MAX", "RETURN", "aborted_spans", "generation_spans", "known"]
 
 MEMBER_SPANS_MAX = 100
 """Maximum number of members of a generation that get a span, longest stop first: a view of a trace shows no more."""
-
-LINKS_MAX = 128
-"""Maximum number of links of one span, OpenTelemetry's default limit."""
 
 RETURN = "static member returned"
 """Name of the span of a static member that came back and got its partitions, without a rebalance."""
@@ -25,11 +21,11 @@ _PHASES = {GroupType.CLASSIC: ("join", "sync")}
 _EPOCH_PHASES = ("target assignment", "reconcile")
 
 
-def generation_spans(event: GenerationEvent) -> tuple[Span, ...]:
+def generation_spans(event: GenerationEvent, links: tuple[Link, ...] = ()) -> tuple[Span, ...]:
     """Return the root span of the generation's trace, and the known spans of its phases and of its members' stops.
 
     The return of a static member within the generation is a child of the root, since no rebalance took place. A
-    revision has no spans: spans are sent once, when the episode is settled.
+    revision has no spans: spans are sent once, when the episode is settled. ``links``: further links of the first span.
     """
     if event.revision or event.part:
         return ()
@@ -39,8 +35,8 @@ def generation_spans(event: GenerationEvent) -> tuple[Span, ...]:
     end_ms = max([*known, phases.completed_ms])
     start_ms = min([*known, end_ms])
     attributes = group_attributes(event.cluster_id, event.group, event.generation)
-    facts, links, error = {**attributes, **_facts(event)}, _followed(event), _expelled(event)
-    root = Span(trace, span_id(trace, ROOT), None, ROOT, start_ms, end_ms, facts, links, error)
+    facts, error = {**attributes, **_facts(event)}, _expelled(event)
+    root = Span(trace, span_id(trace, ROOT), None, ROOT, start_ms, end_ms, facts, (*_followed(event), *links), error)
     if event.previous_generation == event.generation:
         return (replace(root, span_id=span_id(trace, RETURN, event.event_id), parent_id=root.span_id, name=RETURN),)
     return (root, *_phases(event, root, attributes), *_stops(event, root, attributes))
@@ -61,45 +57,9 @@ def aborted_spans(event: AbortedEvent) -> tuple[Span, ...]:
     return (Span(trace, span_id(trace, ROOT), None, ROOT, at_ms, at_ms, attributes, error=reason),)
 
 
-def rollout_spans(event: RolloutEvent) -> tuple[Span, ...]:
-    """Return a trace of one span for a rollout that has ended, with links to the last `LINKS_MAX` rebalances at most.
-
-    Generations that the group skipped between the first and the last one also have links, which lead to no span.
-    """
-    if not event.closed:
-        return ()
-    first = max(event.first_generation, event.last_generation - LINKS_MAX + 1)
-    traces = [
-        trace_id(event.cluster_id, event.group, generation) for generation in range(first, event.last_generation + 1)
-    ]
-    facts: dict[str, str | int | float | tuple[str, ...] | None] = {
-        "kafka.rollout.event_id": event.event_id,
-        "kafka.rollout.rebalances": event.rebalances,
-        "kafka.rollout.members": event.members,
-        "kafka.rollout.members_replaced": event.members_replaced,
-        "kafka.rollout.stalled_partition_seconds": event.stalled_partition_seconds,
-        "kafka.rollout.stall_seconds": event.stall_seconds,
-        "kafka.rollout.workload": event.workload,
-        "kafka.rollout.from_images": event.from_images or None,
-        "kafka.rollout.to_images": event.to_images or None,
-    }
-    return (
-        Span(
-            event.event_id,
-            span_id(event.event_id, "rollout"),
-            None,
-            "rollout",
-            min(event.started_ms, event.timestamp_ms),
-            event.timestamp_ms,
-            {**group_attributes(event.cluster_id, event.group, event.last_generation), **_known(facts)},
-            tuple(Link(trace, span_id(trace, ROOT)) for trace in traces),
-        ),
-    )
-
-
 def _facts(event: GenerationEvent) -> Attributes:
     stall = event.stall
-    return _known({
+    return known({
         "kafka.rebalance.event_id": event.event_id,
         "kafka.group.type": event.group_type.value,
         "kafka.rebalance.source": event.source.value,
@@ -174,5 +134,6 @@ def _member(event: GenerationEvent, member: MemberSnapshot) -> Attributes:
     }
 
 
-def _known(facts: Mapping[str, str | int | float | bool | tuple[str, ...] | None]) -> Attributes:
+def known(facts: Mapping[str, str | int | float | bool | tuple[str, ...] | None]) -> Attributes:
+    """Return ``facts`` without those that are None."""
     return {name: value for name, value in facts.items() if value is not None}

@@ -72,6 +72,9 @@ def check_pushes_until_it_ends(through, group, member, client_id, library, expec
     reported = eventually(lambda: through.reported(Callback.ASSIGNED))[0].software
     assert (reported.name, reported.version) == (info.labels["software"], info.labels["version"])
     member.close()
+    (left,) = eventually(lambda: through.reported(Callback.LEFT))
+    assert left.client_metrics.rebalance_seconds is not None
+    assert 0 <= left.client_metrics.idle_ratio <= 1
     eventually(lambda: not series(through, client_id), PATIENCE_S)
     assert counted(through, "ends_total", end="terminated") == 1
     assert counted(through, "ends_total", end="silent") == 0
@@ -138,6 +141,7 @@ def test_a_java_consumer_that_stops_polling_shows_this_before_it_leaves(kafka, t
             eventually(lambda: through.reported(Callback.LEFT))
             (left,) = through.reported(Callback.LEFT)
             assert "poll timeout" in left.reason
+            assert LIMIT_S / 2 <= left.client_metrics.last_poll_seconds <= LIMIT_S + INTERVAL_S
         finally:
             member.close()
 
@@ -171,12 +175,17 @@ def test_clients_without_telemetry_and_producers_work_as_before(kafka, topic):
                 each.close()
 
 
-def test_an_observer_shows_the_library_of_each_member_behind_a_gateway(kafka, topic):
+def test_an_observer_shows_the_library_and_the_values_of_each_member_behind_a_gateway(kafka, topic):
     published, group = f"{topic}-events", f"group-of-{topic}"
     create_topic(kafka.bootstrap_servers, published, 1)
     with (
         observing(kafka.bootstrap_servers, events_topic=published) as observer,
-        gatewaying(kafka.bootstrap_servers, events_topic=published) as through,
+        gatewaying(
+            kafka.bootstrap_servers,
+            events_topic=published,
+            gateway_telemetry=True,
+            gateway_telemetry_seconds=INTERVAL_S,
+        ) as through,
     ):
         beside = Plain(kafka.bootstrap_servers, group, topic, **{"client.id": "beside"})
         behind = Plain(through.bootstrap, group, topic, **{"client.id": "behind"})
@@ -189,6 +198,10 @@ def test_an_observer_shows_the_library_of_each_member_behind_a_gateway(kafka, to
         try:
             eventually(lambda: libraries() == expected, PATIENCE_S, waiting_for=libraries)
             assert "confluent-kafka-python" in observer.get(f"/group?name={group}")[1]
+            labels = {"consumergroup": group, "client_id": "behind", "host": "127.0.0.1"}
+            eventually(lambda: through.metric(f"{PREFIX}poll_idle_ratio", **labels) is not None)
+            behind.close()
+            eventually(lambda: "The client of behind measured: " in observer.get(f"/group?name={group}")[1])
         finally:
             for each in (beside, behind):
                 each.close()

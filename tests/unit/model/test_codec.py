@@ -11,6 +11,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.model.reported.member_software import SOFTWARE_MAX, ClientSoftware
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.model.rollout import RolloutEvent
@@ -30,6 +31,7 @@ REVOKED = MemberEvent(
     sequence=0,
     where=Workload(pod="orders-1"),
     software=ClientSoftware("apache-kafka-java", "4.3.0"),
+    client_metrics=ClientMetrics(rebalance_seconds=3.5, failed_rebalances=2.0, idle_ratio=0.25),
 )
 ASSIGN = AssignEvent(
     event_id="e2",
@@ -182,6 +184,13 @@ def test_a_place_with_a_too_long_name_is_refused():
 def test_a_client_library_with_a_too_long_name_or_version_is_refused(name):
     data = {**event_to_json(REVOKED), "software": {name: "x" * (SOFTWARE_MAX + 1)}}
     with pytest.raises(InvalidInputError, match=rf"software\.{name}"):
+        event_from_json(data)
+
+
+@pytest.mark.parametrize("value", [-1, 2**53 + 2, 1e300])
+def test_a_value_of_a_client_out_of_range_is_refused(value):
+    data = {**event_to_json(REVOKED), "client_metrics": {"idle_ratio": value}}
+    with pytest.raises(InvalidInputError, match=r"client_metrics\.idle_ratio"):
         event_from_json(data)
 
 

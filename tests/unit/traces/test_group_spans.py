@@ -6,14 +6,11 @@ from rebalance_agent.model.episode import Basis, Evidence, FailureReason, Phases
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.workload import Workload
-from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.traces.group_spans import (
-    LINKS_MAX,
     MEMBER_SPANS_MAX,
     RETURN,
     aborted_spans,
     generation_spans,
-    rollout_spans,
 )
 from rebalance_agent.traces.span import ROOT, Link, span_id, trace_id
 from support.observer.fakes import generation_event
@@ -130,28 +127,6 @@ def test_an_aborted_generation_is_a_failed_root():
     assert (root.trace_id, root.span_id, root.parent_id, root.error) == (TRACE, ROOT_ID, None, "aborted")
     assert (root.start_ms, root.end_ms) == (900, 900)
     assert aborted_spans(replace(event, revision=1)) == ()
-
-
-def rollout(first=2, last=4, **fields):
-    event = RolloutEvent(
-        "b" * 32, "c", "orders", 2_000, Source.RECORDS, GroupType.CLASSIC, 900, first, last, True, 2, 3, 3, 8.0
-    )
-    return replace(event, **fields)
-
-
-def test_a_rollout_links_to_each_of_its_rebalances():
-    (span,) = rollout_spans(rollout())
-    assert (span.trace_id, span.name, span.start_ms, span.end_ms) == ("b" * 32, "rollout", 900, 2_000)
-    assert Link(TRACE, ROOT_ID) in span.links
-    assert [link.trace_id for link in span.links] == [trace_id("c", "orders", each) for each in (2, 3, 4)]
-    assert "kafka.rollout.workload" not in span.attributes
-
-
-def test_the_links_of_a_rollout_are_bounded_and_a_running_one_has_no_span():
-    (span,) = rollout_spans(rollout(1, 10**9))
-    assert len(span.links) == LINKS_MAX
-    assert span.links[-1].trace_id == trace_id("c", "orders", 10**9)
-    assert rollout_spans(rollout(closed=False)) == ()
 
 
 def test_a_group_that_is_created_again_repeats_its_trace_ids_at_another_time():

@@ -7,7 +7,7 @@ import pytest
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.ui import svg
 from rebalance_agent.ui.page.owners_picture import SIGNS
-from rebalance_agent.ui.sentences.causes import _CAUSES
+from rebalance_agent.ui.sentences.explained.causes import _CAUSES
 from rebalance_agent.ui.svg.pieces import _NAMES, trigger_class
 
 LOOK = files(svg).joinpath("look.css").read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.model.reported.member_software import ClientSoftware
 
@@ -30,7 +31,8 @@ Emit = Callable[[MemberEvent | AssignEvent | LedGenerationEvent], None]
 class ClientEvents:
     """The events of one consumer, numbered in the order in which they are built.
 
-    ``waits``: durations in seconds by field name, for the next member event.
+    The next member event contains, and clears: ``waits``, durations in seconds by field name, and ``client_metrics``,
+    the last push of the client, None if it pushed nothing since the previous event.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class ClientEvents:
         self._clock, self._emit, self._software = clock, emit, software
         self.process = uuid.uuid4().hex
         self.waits: dict[str, Any] = {}
+        self.client_metrics: ClientMetrics | None = None
         self._rejected = 0
         self._sequence = 0
 
@@ -63,6 +66,7 @@ class ClientEvents:
         """Build the event of a callback that began at ``started_ms`` and ended at ``at_ms``."""
         self._sequence += 1
         waits, rejected, self.waits, self._rejected = self.waits, self._rejected, {}, 0
+        pushed, self.client_metrics = self.client_metrics, None
         return MemberEvent(
             event_id=process_event_id(MemberEvent.KIND, self.process, self._sequence),
             group=self._group,
@@ -80,6 +84,7 @@ class ClientEvents:
             evidence=Evidence.GATEWAY,
             rejected_commits=rejected or None,
             software=self._software,
+            client_metrics=pushed,
             **waits,
         )
 

@@ -27,6 +27,7 @@ from rebalance_agent.gateway.seating import SeatFrames
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer, SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
@@ -93,9 +94,10 @@ class GroupInterceptor:
         if self._seats is not None:
             self._seats.greeted(name, software)
 
-    def pushed(self, client: PushingMember, maxima: CallbackMaxima) -> None:
-        """Process the longest durations of callbacks that a member's client measured itself."""
+    def pushed(self, client: PushingMember, maxima: CallbackMaxima, metrics: ClientMetrics) -> None:
+        """Process what a member's client measured itself: the longest durations of callbacks, and the rest."""
         if entry := self._shared.entries.find(client.group, client.member_id, client.instance_id):
+            entry.membership.events.client_metrics = metrics
             entry.membership.callbacks.pushed(client.client_instance_id, maxima)
 
     async def client_ended(self) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from rebalance_agent.metrics import member_client_rows as rows
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.client_metrics import CLIENT_VALUE_MAX, ClientMetrics
 
-__all__ = ["CALLBACK_MAXIMA", "CLIENT_VALUES", "JAVA_NAMES", "LAST_POLL", "REBALANCES", "ClientValue"]
+__all__ = ["CALLBACK_MAXIMA", "CLIENT_VALUES", "JAVA_NAMES", "LAST_POLL", "REBALANCES", "ClientValue", "client_metrics"]
 
 _PREFIX = "org.apache.kafka.consumer."
 _MS = 0.001
@@ -62,3 +63,21 @@ REBALANCES = f"{_PREFIX}coordinator.rebalance.total"
 JAVA_NAMES = (*CLIENT_VALUES, REBALANCES)
 """The metrics requested from Java clients, as full names: a prefix would match hundreds of metrics, and the clients
 would push them all."""
+
+_REPORTED = {
+    "rebalance_seconds": f"{_PREFIX}coordinator.rebalance.latency.max",
+    "failed_rebalances": f"{_PREFIX}coordinator.failed.rebalance.total",
+    "poll_interval_seconds": f"{_PREFIX}time.between.poll.max",
+    "last_poll_seconds": LAST_POLL,
+    "idle_ratio": f"{_PREFIX}poll.idle.ratio.avg",
+    "commit_seconds": f"{_PREFIX}coordinator.commit.latency.max",
+}
+"""Field of `ClientMetrics` -> name of the client's metric."""
+
+
+def client_metrics(measured: Mapping[str, float]) -> ClientMetrics:
+    """Return the values for the events of a member from its client's push: name of the client's metric -> value."""
+    values = {
+        field: measured[name] * CLIENT_VALUES[name].factor for field, name in _REPORTED.items() if name in measured
+    }
+    return ClientMetrics(**{field: value for field, value in values.items() if 0 <= value <= CLIENT_VALUE_MAX})

@@ -8,7 +8,7 @@ from typing import Any
 
 from rebalance_agent.gateway.pushing_member import IDENTITY, CallbackMaxima, Measured, pushing_member
 from rebalance_agent.gateway.telemetry.client_subscription import Subscription, subscription_of
-from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, CLIENT_VALUES, REBALANCES
+from rebalance_agent.gateway.telemetry.client_values import CALLBACK_MAXIMA, CLIENT_VALUES, REBALANCES, client_metrics
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
 from rebalance_agent.gateway.telemetry.labelled_metrics import labelled_metrics
 from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
@@ -46,11 +46,11 @@ class TelemetryFrames:
         self,
         clients: TelemetryClients,
         count: Callable[[PushOutcome], None] = lambda _outcome: None,
-        measured: Measured = lambda _member, _maxima: None,
+        measured: Measured = lambda _member, _maxima, _metrics: None,
     ) -> None:
         """``clients`` is shared by all connections of the gateway; ``count`` counts the outcome of each push.
 
-        ``measured`` is called for each push of a member, with what its client measured of its callbacks.
+        ``measured`` is called for each push of a member, with what its client measured.
         """
         self._clients, self._count, self._measured = clients, count, measured
         self._host = ""
@@ -167,7 +167,7 @@ class TelemetryFrames:
             seconds = {
                 callback: measured[name] / 1000 for callback, name in CALLBACK_MAXIMA.items() if name in measured
             }
-            self._measured(member, CallbackMaxima(seconds, rebalances))
+            self._measured(member, CallbackMaxima(seconds, rebalances), client_metrics(measured))
         if self._clients.passes and passed:
             self._clients.passes(passed, self._host)
 

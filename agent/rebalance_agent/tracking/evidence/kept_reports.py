@@ -46,6 +46,9 @@ known."""
 REPORT_BYTES = 1_700
 """Bytes of a report without its strings: its objects, and its share of the dicts that hold it."""
 
+CLIENT_METRICS_BYTES = 250
+"""Bytes of the `ClientMetrics` in a report."""
+
 RANGES_BYTES = 200
 """Bytes of one topic in a report: its `PartitionRanges` and its dict entry."""
 
@@ -207,7 +210,10 @@ def report_bytes(event: MemberEvent) -> int:
     places = (where.pod, where.node, where.workload, where.image) if where else ()
     named = (software.name, software.version) if software else ()
     ranges = sum(_text_bytes(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
-    return REPORT_BYTES + ranges + sum(_text_bytes(text) for text in (*texts, *optional, *places, *named) if text)
+    pushed = CLIENT_METRICS_BYTES if event.client_metrics else 0
+    return (
+        REPORT_BYTES + ranges + pushed + sum(_text_bytes(text) for text in (*texts, *optional, *places, *named) if text)
+    )
 
 
 def _text_bytes(text: str) -> int:

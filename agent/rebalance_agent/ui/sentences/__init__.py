@@ -1,8 +1,6 @@
 """Describes groups and their rebalances in sentences and table rows, for `explain`, `watch` and the agent's page. Pure.
 
-- ``explanation``: explains the last rebalances of a group; ``observed_rebalances``: reads these rebalances;
-  ``observed_rebalance``: one rebalance with its context; ``causes``: describes the rebalance's causes; ``departed``:
-  finds the members that left or failed.
+- ``explanation``: explains the last rebalances of a group; package ``explained``: one of these rebalances.
 - ``group_table``: computes the table of all groups. Other modules describe one problem each: ``empty_text``: groups
   without members; ``group_stall``: groups that are stalled as a whole; ``former_owner``: removed members that still
   held partitions; ``catch_up_text``: moved partitions that are catching up; ``storms``: groups that rebalance

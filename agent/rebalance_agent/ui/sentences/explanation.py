@@ -15,11 +15,12 @@ from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.ui.sentences.causes import rollout_text, why
+from rebalance_agent.ui.sentences.explained.causes import rollout_text, why
+from rebalance_agent.ui.sentences.explained.client_text import client_sentences
+from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
+from rebalance_agent.ui.sentences.explained.observed_rebalances import observed_rebalances
 from rebalance_agent.ui.sentences.group_detail import SLOW_SECONDS_MIN
 from rebalance_agent.ui.sentences.named_members import moves
-from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
-from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
 from rebalance_agent.ui.words import (
     bounds_text,
     duration,
@@ -147,6 +148,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"The group migrated from the {migrated} to the {rebalance.closing.group_type} protocol."
     yield from _course(rebalance)
     yield from _slow(rebalance)
+    yield from client_sentences(rebalance)
     yield from _cost(rebalance)
     yield from _moved(rebalance)
     closing = rebalance.closing

@@ -9,11 +9,13 @@ from kafka.protocol.consumer.group import HeartbeatRequest
 
 from rebalance_agent.gateway.pushing_member import CallbackMaxima, PushingMember
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from support.gateway.coordinator import ToyCoordinator
 from support.gateway.groups import Client, Gateway, Line
 
 REVOKED, ASSIGNED = Callback.REVOKED, Callback.ASSIGNED
 INTERVAL_MS = 15_000
+NOTHING = ClientMetrics()
 
 
 class Rebalancing:
@@ -23,11 +25,11 @@ class Rebalancing:
         self.gateway, self.broker = Gateway(), ToyCoordinator(1)
         self.client = Client(Line(self.gateway, self.broker), **options)
 
-    def push(self, member_id=None, **maxima):
+    def push(self, member_id=None, metrics=NOTHING, **maxima):
         self.gateway.clock.advance(INTERVAL_MS)
         name = PushingMember(self.client.group, member_id or self.client.member_id, None, "instance")
         seconds = {Callback(name): seconds for name, seconds in maxima.items()}
-        self.client.line.talk.pushed(name, CallbackMaxima(seconds))
+        self.client.line.talk.pushed(name, CallbackMaxima(seconds), metrics)
 
     async def rebalance(self, revoking_ms, *numbers):
         self.broker.errors[HeartbeatRequest] = 27
@@ -103,3 +105,21 @@ def test_a_client_that_leaves_may_have_run_its_revoked_callback_too():
 
     asyncio.run(go())
     assert one.durations(REVOKED) == []
+
+
+def test_the_next_event_of_a_member_has_what_its_client_pushed_last():
+    one = Rebalancing()
+
+    async def go():
+        await one.assign(0, 1)
+        await one.client.heartbeat()
+        one.push(metrics=ClientMetrics(idle_ratio=0.5))
+        one.push(metrics=ClientMetrics(idle_ratio=0.25))
+        one.push(member_id="other", metrics=ClientMetrics(idle_ratio=0.75))
+        await one.rebalance(500, 0, 1)
+        await one.rebalance(500, 0, 1)
+
+    asyncio.run(go())
+    events = sorted(one.gateway.reported(ASSIGNED) + one.gateway.reported(REVOKED), key=lambda event: event.sequence)
+    pushed = ClientMetrics(idle_ratio=0.25)
+    assert [event.client_metrics for event in events] == [None, pushed, None, None]

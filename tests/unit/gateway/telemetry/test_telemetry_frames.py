@@ -20,6 +20,7 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID, uuid_text
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 from support.observer.scrapes import families
@@ -43,13 +44,13 @@ PUSHED = metrics_data(gauge(LATENCY, 1500.0), gauge("org.apache.kafka.consumer.o
 
 
 class Measured(NoGroups):
-    """Keeps what members pushed about their callbacks."""
+    """Keeps what members pushed."""
 
     def __init__(self):
         self.taken = []
 
-    def pushed(self, member, maxima):
-        self.taken.append((member, maxima))
+    def pushed(self, member, maxima, metrics):
+        self.taken.append((member, maxima, metrics))
 
 
 class Members(NoGroups):
@@ -389,9 +390,30 @@ def test_a_push_of_a_member_has_its_longest_callbacks_in_seconds(static):
             names = {"group_id": "orders", "group_member_id": "m1"}
             assert await pushed(client, metrics_data(*longest, **names, **static)) == NO_ERROR
             member = PushingMember("orders", "m1", static.get("group_instance_id"), client.asked.client_instance_id)
-            assert groups.taken == [(member, CallbackMaxima({Callback.REVOKED: 1.5}))]
+            assert groups.taken == [(member, CallbackMaxima({Callback.REVOKED: 1.5}), ClientMetrics())]
             client.clock.advance(INTERVAL_S * 1000)
             assert await pushed(client, metrics_data(*longest, gauge(REBALANCES, 1), **names, **static)) == NO_ERROR
-            assert groups.taken[1:] == [(member, CallbackMaxima({Callback.REVOKED: 1.5}, 1.0))]
+            assert groups.taken[1:] == [(member, CallbackMaxima({Callback.REVOKED: 1.5}, 1.0), ClientMetrics())]
 
     check()
+
+
+@pytest.mark.parametrize("named", ["group_member_id", "member_id"])  # the names of Java's client and of librdkafka
+@run
+async def test_a_push_of_a_member_has_the_values_for_its_events(named):
+    prefix = "org.apache.kafka.consumer."
+    values = {
+        "coordinator.rebalance.latency.max": 3500.0,
+        "coordinator.failed.rebalance.total": 2.0,
+        "time.between.poll.max": math.nan,
+        "last.poll.seconds.ago": 12.0,
+        "poll.idle.ratio.avg": 0.25,
+        "coordinator.commit.latency.max": 1e300,
+    }
+    groups = Measured()
+    async with talking(software=JAVA, groups=lambda: groups) as client:
+        points = [gauge(f"{prefix}{name}", value) for name, value in values.items()]
+        assert await pushed(client, metrics_data(*points, group_id="orders", **{named: "m1"})) == NO_ERROR
+    ((member, _, metrics),) = groups.taken
+    assert member.member_id == "m1"
+    assert metrics == ClientMetrics(3.5, 2.0, last_poll_seconds=12.0, idle_ratio=0.25)

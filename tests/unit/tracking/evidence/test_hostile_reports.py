@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tracemalloc
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget, report_bytes
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
@@ -46,6 +48,11 @@ def _line(number, **fields):
         {"where": dict.fromkeys(WHERE, "\U0001f600" * 1_024)},
         {"where": dict.fromkeys(WHERE, "w" * 1_023 + "\U0001f600")},
         {"software": {"name": "\U0001f600" * 128, "version": "v" * 128}},
+        {
+            "client_metrics": {
+                field.name: number + 0.5 for number, field in enumerate(dataclasses.fields(ClientMetrics))
+            }
+        },
         {"error": "\U0001f600" * 5_000, "reason": "r" * 5_000},
         {"cluster_id": "c" * 5_000, "host": "h" * 5_000, "instance_id": "i" * 5_000},
         {"partitions": {f"{'t' * 200}{topic}": "0-3" for topic in range(100)}},

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.member_changes import MemberChanges, identity, member_changes
+from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.tracking.rebalance.slowness import REJOIN_SLACK_MS
 from rebalance_agent.ui.words import plural
 
@@ -69,6 +70,11 @@ class ObservedRebalance:
         """Return the client library that the member's gateway reported last in this rebalance; empty if none."""
         reports = (report for report in reversed(self.reports) if report.member_id == member_id and report.software)
         return next((str(report.software) for report in reports), "")
+
+    def client_metrics(self, member_id: str) -> ClientMetrics | None:
+        """Return what the member's client pushed last in this rebalance; None if its reports have no such values."""
+        reports = (report for report in reversed(self.reports) if report.member_id == member_id)
+        return next((report.client_metrics for report in reports if report.client_metrics), None)
 
     @property
     def bounds_from(self) -> str:

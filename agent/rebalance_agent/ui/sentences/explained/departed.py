@@ -13,7 +13,7 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.evidence.member_reports import UNDATED_SKEW_MAX_MS
-from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
+from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.words import listed, printable
 
 __all__ = ["Departed", "departed", "described"]

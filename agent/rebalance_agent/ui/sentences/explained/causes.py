@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.ui.sentences.departed import departed, described
-from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
+from rebalance_agent.ui.sentences.explained.departed import departed, described
+from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.words import listed, plural, printable
 
 __all__ = ["rollout_text", "why"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import Event, GenerationEvent, MemberEvent
+from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.named_members import member_names
-from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 
 __all__ = ["observed_rebalances"]
 
