@@ -159,11 +159,11 @@ class Ledger:
         if min(entry.at_ms, started_ms) < window.since_ms:
             self.report.leave("older than the compared events")
             return
-        if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
-            self.report.pending += 1
-            return
         if self._led.only and not self._led.is_led(entry):
             self.report.leave(NOT_REPORTED)
+            return
+        if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
+            self.report.pending += 1
             return
         # The record of a classic generation is evidence by itself, without the records before it.
         soft = isinstance(self._record_feed.entries(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND

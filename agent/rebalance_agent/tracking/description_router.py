@@ -27,7 +27,7 @@ class DescriptionRouter:
         """Process one description, or the end of a group that its coordinator no longer knows; yield the events."""
         if isinstance(described, GroupVanished):
             yield from self._groups.catch_up(described.group, described.at_ms)
-            self._groups.vanish(described.group, described.version)
+            yield from self._groups.vanish(described.group, described.version, described.at_ms)
             return
         value = described.value
         if value.state is GroupState.DEAD:
@@ -37,8 +37,10 @@ class DescriptionRouter:
                 self._groups.forget(value.group)
         elif value.epochs is not None:
             yield from self._take_epochs(described)
-        elif self._groups.forget_outdated(value, described.at_ms):
-            self._poll(value, described.at_ms)
+        else:
+            yield from self._groups.forget_outdated(value, described.at_ms, described.answered_ms)
+            if not self._groups.is_known(value.group):
+                self._poll(value, described.at_ms)
 
     def drop_polled(self, name: str) -> None:
         """Forget a group that only descriptions without epochs have shown."""

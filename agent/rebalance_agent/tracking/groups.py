@@ -146,30 +146,36 @@ class GroupStates:
         # Last, so that an error in it leaves no trace of the group.
         state.close()
 
-    def vanish(self, name: str, version: int) -> None:
+    def vanish(self, name: str, version: int, now_ms: int) -> Iterator[Event]:
         """Remove a group that its coordinator no longer knows, unless its view is newer than ``version``."""
         state = self._states.get(name)
         if state and state.known and not state.deletion and state.history.version == version:
-            self.forget(name)
+            yield from self._settle(state, now_ms)
 
-    def forget_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether only descriptions show the group.
+    def forget_outdated(self, described: DescribedGroup, asked_ms: int, now_ms: int) -> Iterator[Event]:
+        """Forget a group known from leaders' frames if frames were missed: only descriptions show it from now on.
 
-        If leaders' frames were missed, the group's state from frames is dropped first. A state from descriptions with
-        epochs is also dropped if such descriptions are refused now.
+        A state from descriptions with epochs is also dropped if such descriptions are refused now.
         """
         state = self._states.get(described.group)
         if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms):
-            self.forget(described.group)
-            return True
-        return not (state and state.known)
+            yield from self._settle(state, now_ms)
 
-    def forget_unlisted(self, listed: Collection[str]) -> None:
+    def is_known(self, name: str) -> bool:
+        """Whether anything besides descriptions without epochs shows the group."""
+        state = self._states.get(name)
+        return state is not None and state.known
+
+    def forget_unlisted(self, listed: Collection[str], now_ms: int) -> Iterator[Event]:
         """Forget groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
         for state in list(self):
             by_frames = state.last is not None and state.last.source is Source.FRAMES
             if by_frames and state.group not in listed:
-                self.forget(state.group)
+                yield from self._settle(state, now_ms)
+
+    def _settle(self, state: State, now_ms: int) -> Iterator[Event]:
+        yield from state.settle(now_ms)
+        self.forget(state.group)
 
     # Partitions of the offsets topic
 

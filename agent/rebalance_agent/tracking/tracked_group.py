@@ -150,6 +150,10 @@ class TrackedGroup:
             identity = event_id(GroupGoneEvent.KIND, cluster_id, self.group, kind, self.number, at_ms)
             yield GroupGoneEvent(identity, cluster_id, self.group, at_ms, Source.RECORDS, kind)
 
+    def settle(self, now_ms: int) -> Iterator[Event]:
+        """Settle all episodes now, before the group is forgotten."""
+        yield from self._episodes.flush(now_ms)
+
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
         """Handle an observer's clock that was set back from ``latest_ms`` to ``now_ms``: episodes settle now."""
         yield from self.history.restart(latest_ms, now_ms)

@@ -226,7 +226,7 @@ class Tracker:
             names = {listed.group for listed in poll.groups}
             for name in self._polled.keys() - names:
                 self._descriptions.drop_polled(name)
-            self._groups.forget_unlisted(names)
+            yield from self._groups.forget_unlisted(names, poll.answered_ms)
 
     def _doubt_clock(self, poll: GroupsListed) -> None:
         """Doubt the clock's offset if it jumped before the poll.

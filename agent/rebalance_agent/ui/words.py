@@ -273,7 +273,7 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
     stalled_min = running.stalled_partitions
     stalled_max = stalled_min + running.unsure_partitions
     if not stalled_max:
-        return "no partition is stalled"
+        return "no partition is known to be stalled"
     number = "up to " if not stalled_min else f"{stalled_min} to " if stalled_min < stalled_max else ""
     return f"{number}{plural(stalled_max, 'partition')} {'is' if stalled_max == 1 else 'are'} stalled"
 

@@ -87,7 +87,7 @@ def test_a_stable_group_is_ok():
             Level.WARNING,
             "rebalancing for more than",
         ),
-        ({"running": RunningRebalance(NOW, 0)}, 0, Level.WARNING, "rebalancing, no partition is stalled"),
+        ({"running": RunningRebalance(NOW, 0)}, 0, Level.WARNING, "rebalancing, no partition is known to be stalled"),
         ({"unassigned": 1}, 0, Level.CRITICAL, "1 partition without an owner"),
         (
             {"unassigned": 1, "running": RunningRebalance(NOW, 1)},

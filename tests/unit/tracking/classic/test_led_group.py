@@ -135,6 +135,20 @@ def test_a_group_that_is_not_listed_any_more_is_forgotten(tracker):
     assert tracker.groups() == []
 
 
+@pytest.mark.parametrize(
+    "outdated",
+    [
+        [described(at, {"b": (0, 1)}) for at in (100, 100 + DOUBTED_MS)],
+        [listed(100)],
+    ],
+    ids=["described otherwise", "not listed"],
+)
+def test_the_last_generation_is_published_before_the_group_is_forgotten(outdated):
+    """Otherwise the generation would never be published, since its episode had not settled yet."""
+    events = fed(Tracker("cluster", settle_ms=60_000), led(0, 1, {"a": (0, 1)}), *outdated)
+    assert [(event.generation, event.closes_episode) for event in events] == [(1, True)]
+
+
 def test_a_group_known_from_records_is_kept_whatever_is_described(tracker):
     fed(tracker, record(0, 1), *(described(at, {"b": (0, 1)}) for at in (1_000, 2_000, 3_000)), listed(4_000))
     assert tracker.view("g").source is Source.RECORDS
