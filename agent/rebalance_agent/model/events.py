@@ -247,7 +247,7 @@ class MemberEvent:
     ] = None
     software: Annotated[
         ClientSoftware | None,
-        "the client library: from gateways if the client names it (ApiVersions, KIP-511), and from instrumented clients",
+        "the client library, as an instrumented client reports it or as a client names it to a gateway (KIP-511)",
     ] = None
     client_metrics: Annotated[
         ClientMetrics | None, "from gateways: what the client pushed (KIP-714) since the member's previous event"
