@@ -38,6 +38,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.pipeline.last_clients import last_clients, read_clients
 from rebalance_agent.pipeline.table_schema import GROUP, Table, columns
 from rebalance_agent.pipeline.tables.advice_schemas import FIDELITY, WHATIF
 from rebalance_agent.pipeline.tables.generations import EVENT_CHARACTERS_MAX
@@ -94,7 +95,8 @@ class Study:
 def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return one row for each chunk of each group, with the schema `STUDIES`.
 
-    ``generations`` and ``events`` are rows of these tables; only leaders' ``assign`` events are used from ``events``.
+    ``generations`` and ``events`` are rows of these tables; leaders' ``assign`` events and members' events
+    are used from ``events``.
     The strategies are those that this process has; a strategy that the workers do not have is refused.
     """
     asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
@@ -103,6 +105,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
         return _study_rows(key, rows, asked)
 
     chunks = _with_reports(_chunks(generations), generations, events)
+    chunks = chunks.join(last_clients(generations, events), "event_id", "left")
     # Nearly all bytes are in the bodies, so the bodies are joined last and shuffled only once.
     bodies = generations.where(F.length("body") <= EVENT_CHARACTERS_MAX).select("event_id", "body")
     rows = chunks.join(bodies, "event_id", "left").select(
@@ -115,6 +118,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
         "largest",
         "instrumented",
         "generation",
+        "clients",
     )
     return rows.repartition(_tasks(rows), *GROUP, "chunk").groupBy(*GROUP, "chunk").applyInPandas(study_rows, STUDIES)
 
@@ -228,7 +232,7 @@ def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame, asked: _Asked) ->
 def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | None = None) -> Study:
     """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order.
 
-    ``asked``: the strategies to replay, by default all strategies that this process knows.
+    Column ``clients`` may be missing. ``asked``: the strategies to replay, by default all that this process knows.
     """
     if asked is None:
         asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
@@ -242,6 +246,7 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | No
     except InvalidInputError as error:
         # Each part of an event is within the bounds, but the joined event may not be.
         return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}", asked)
+    history = replace(history, clients=read_clients(rows["clients"].dropna()) if "clients" in rows else {})
     instrumented = frozenset(int(number) for number in rows["generation"][rows["instrumented"]])
     return Study(_what_if(history, asked), fidelity(history, instrumented))
 
