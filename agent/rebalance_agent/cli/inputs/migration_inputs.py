@@ -106,17 +106,19 @@ def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
     broker = leader if leader >= 0 else min(cluster.brokers())
     types = {listed.group_type for listed in cluster.list_groups().groups}
     of_broker, of_group = _settings(cluster, "broker", str(broker)), _settings(cluster, "group", group)
-    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types, _group_version(cluster))
+    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types, *_group_version(cluster))
 
 
-def _group_version(cluster: Cluster) -> int | None:
-    """Return the level of the feature that allows consumer groups; None if it cannot be read."""
+def _group_version(cluster: Cluster) -> tuple[int | None, str]:
+    """Return the level of the feature that allows consumer groups; None, and the reason, if it cannot be read."""
     try:
         with closing(cluster.broker_client()) as client:
             features = finalized_features(client)
-    except (ClusterError, InvalidInputError):
-        return None
-    return None if features is None else features.get("group.version", 0)
+    except InvalidInputError as error:
+        return None, f"{error.field} {error.problem}".strip()
+    except ClusterError as error:
+        return None, str(error)
+    return (None, "the brokers report no features") if features is None else (features.get("group.version", 0), "")
 
 
 def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:
