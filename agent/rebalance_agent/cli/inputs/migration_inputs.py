@@ -36,7 +36,7 @@ class MigrationInputs:
 
     ``broker``: the id of the broker with the settings in ``limits``. ``position``: the offset of the last record that
     was applied. ``similar``: if there is no such group, the end of the error that names a similar one. ``past``: the
-    recorded events; ``software``: the client library of each member that a gateway has reported in them, by member id.
+    recorded events; ``software``: the client library of each member that they name, by member id.
     """
 
     limits: BrokerLimits

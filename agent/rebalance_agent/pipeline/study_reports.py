@@ -1,4 +1,4 @@
-"""Finds the clients of each group's last members in the members' reports: library, and whether behind a gateway."""
+"""Adds to the generations of a study what leaders and members reported: their decisions, and their clients."""
 
 from __future__ import annotations
 
@@ -10,25 +10,41 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.advice.replay.reported_clients import ReportedClient
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import MemberEvent
+from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.pipeline.table_schema import GROUP
-from rebalance_agent.pipeline.tables.generations import EVENT_CHARACTERS_MAX
 
-__all__ = ["last_clients", "read_clients"]
+__all__ = ["last_clients", "read_clients", "with_instrumented"]
 
 _MEMBERS = "members ARRAY<STRUCT<member_id: STRING>>"
 
 
-def last_clients(generations: DataFrame, events: DataFrame) -> DataFrame:
+def with_instrumented(chunks: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
+    """Add column ``instrumented``: whether a leader reported that it computed the generation's assignment."""
+    # All events are read in one pass, because Spark reads all bodies to filter events by kind.
+    reports = (
+        events.where(F.col("kind") == AssignEvent.KIND)
+        .where(F.get_json_object("body", "$.error").isNull())
+        .select("cluster_id", "group", F.get_json_object("body", "$.generation").cast("long").alias("generation"))
+        .groupBy("group", "generation")
+        .agg(F.collect_set("cluster_id").alias("reported_by"))
+    )
+    clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
+    # A sidecar may not know its cluster id; its report is then used only if one cluster has a group of that id.
+    here = F.array_contains("reported_by", F.col("cluster_id"))
+    somewhere = F.array_contains("reported_by", F.lit("")) & (F.col("clusters") == 1)
+    rows = chunks.join(reports, ["group", "generation"], "left").join(clusters, "group")
+    return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
+
+
+def last_clients(generations: DataFrame, bodies: DataFrame, events: DataFrame) -> DataFrame:
     """Return columns ``event_id`` and ``clients`` of the last generation with members of each group.
 
-    ``clients``: JSON for `read_clients`, of the members that have reported. Member ids are unique in all clusters, so a
-    report counts even if its sidecar does not know the cluster.
+    ``bodies``: columns ``event_id`` and ``body``. ``clients``: JSON for `read_clients`, of the members that have
+    reported. Member ids are unique in all clusters, so a report counts even if its sidecar does not know the cluster.
     """
     order = F.struct("completed_at", "generation", "event_id")
     last = generations.where("member_count > 0").groupBy(*GROUP).agg(F.max_by("event_id", order).alias("event_id"))
-    bodies = generations.where(F.length("body") <= EVENT_CHARACTERS_MAX).select("event_id", "body")
     members = last.join(bodies, "event_id").select(
         "event_id", "group", F.explode(F.from_json("body", _MEMBERS)["members"]["member_id"]).alias("member_id")
     )
