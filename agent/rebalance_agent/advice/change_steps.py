@@ -87,6 +87,7 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
     yield f"A gateway runs {what_if.assignor} for {whose}."
     rule = f"the rule in gateway_groups to {new}"
     rolling = f"two rolling restarts of the members, first with their present assignor and {own} in each list, then"
+    stopping = [str(kind) for kind in libraries.by_change[Change.STOP]]
     if libraries.only(Change.RULE):
         yield f"Change {rule}, and restart the gateways one by one; the clients stay as they are."
     elif libraries.only(Change.ROLLING):
@@ -94,7 +95,8 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
     elif libraries.only(Change.STOP):
         yield (
             f"Stop all members, change {rule} and the clients' partition.assignment.strategy to {own}, restart the "
-            f"gateways, and start the members again; {_cost(what_if)}. {_REFUSES}."
+            f"gateways, and start the members again; {_cost(what_if)}. A client of {joined(stopping)} cannot list both "
+            "assignors."
         )
     else:
         yield f"Change {rule} and the clients' own assignor to {own}."

@@ -94,6 +94,10 @@ _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
 _EAGER_ONLY = frozenset({ClientKind.AIOKAFKA, ClientKind.SARAMA, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
 """Libraries that do not support the cooperative protocol, with any assignor."""
 
+_ONE_PROTOCOL = frozenset({ClientKind.LIBRDKAFKA, ClientKind.KAFKA_PYTHON})
+"""Libraries whose own consumers reject a list of eager and cooperative assignors. With this package's consumer class,
+kafka-python accepts it."""
+
 _NEVER_STATIC = frozenset({ClientKind.KAFKA_PYTHON_2, ClientKind.KAFKA_GO, ClientKind.KAFKAJS})
 """Libraries without ``group.instance.id`` (KIP-345); the last versions of kafka-python 2 have it, the others do not."""
 
@@ -259,7 +263,8 @@ def change_behind_gateway(kind: ClientKind, assignor: str | None, new: str) -> C
     """
     if is_cooperative(assignor or "") == is_cooperative(new):
         return Change.RULE
-    return change_to(kind, own_assignor(assignor or ""), own_assignor(new))
+    change = change_to(kind, own_assignor(assignor or ""), own_assignor(new))
+    return Change.STOP if change is Change.ROLLING and kind in _ONE_PROTOCOL else change
 
 
 def can_be_static(clients: Iterable[PossibleClients]) -> bool:

@@ -31,8 +31,8 @@ def test_behind_a_gateway_librdkafka_needs_a_stop_and_two_settings():
     assert weighted(gateway=[ClientKind.LIBRDKAFKA]) == (
         "A gateway runs weighted-sticky for the members. Stop all members, change the rule in gateway_groups to "
         "cooperative-weighted-sticky and the clients' partition.assignment.strategy to cooperative-sticky, restart the "
-        "gateways, and start the members again; each second of this costs 12 partition-seconds. librdkafka rejects a "
-        "list with both assignors."
+        "gateways, and start the members again; each second of this costs 12 partition-seconds. A client of "
+        "librdkafka cannot list both assignors."
     )
 
 

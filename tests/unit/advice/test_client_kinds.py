@@ -137,6 +137,7 @@ def test_clients_of_a_gateway_that_name_no_library_may_be_any_of_the_same_protoc
     ("kind", "old", "new", "expected"),
     [
         (LIBRDKAFKA, "weighted-sticky", "cooperative-weighted-sticky", Change.STOP),
+        (PYTHON, "weighted-sticky", "cooperative-weighted-sticky", Change.STOP),
         (JAVA, "weighted-sticky", "cooperative-weighted-sticky", Change.ROLLING),
         (SARAMA, "weighted-sticky", "cooperative-weighted-sticky", Change.IMPOSSIBLE),
         (KAFKAJS, "weighted-sticky", "cooperative-weighted-sticky", Change.IMPOSSIBLE),
