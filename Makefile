@@ -50,7 +50,7 @@ $(VENV)-demo/.complete: requirements/demo.lock
 	@touch $@
 
 demo: $(DEMO)/.complete ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 --headless --check")
-	@PYTHONPATH="$(CURDIR)/agent" $(DEMO)/bin/python -P -m rebalance_agent.cli.main demo $(ARGS)
+	@exec env PYTHONPATH="$(CURDIR)/agent" $(DEMO)/bin/python -P -m rebalance_agent.cli.main demo $(ARGS)
 
 test: $(STAMP) ## run every test tier that a change must pass
 	@$(BIN)/python tests/run.py $(ARGS)

@@ -1,8 +1,8 @@
-"""Alerts on assignments: partitions without an owner, overloaded members, unnecessary moves."""
+"""Alerts on assignments: partitions without an owner, overloaded members, unnecessary moves, failing records."""
 
 from __future__ import annotations
 
-from alerts.rule import Alert, RuleGroup
+from alerts.rule import Alert, Board, RuleGroup
 
 __all__ = ["ASSIGNMENTS"]
 
@@ -182,9 +182,32 @@ METADATA = Alert(
     "Raise max.message.bytes of __consumer_offsets before that happens.",
 )
 
+SHARE_RECORDS = Alert(
+    "KafkaGroupShareRecordsFail",
+    """
+    sum by (cluster, consumergroup) (
+      increase(kafka_rebalance_share_acquired_records_total{delivery!="1"}[$window])
+        or increase(kafka_rebalance_share_acknowledged_records_total{type="reject"}[$window])
+    )
+      / sum by (cluster, consumergroup) (increase(kafka_rebalance_share_acquired_records_total[$window]))
+      > $share
+      and sum by (cluster, consumergroup) (
+        increase(kafka_rebalance_share_acquired_records_total{delivery!="1"}[$window])
+          or increase(kafka_rebalance_share_acknowledged_records_total{type="reject"}[$window])
+      ) >= $records
+    """,
+    "Many records of share group $group fail",
+    "In the last $window, {{ $value | humanizePercentage }} of the deliveries of share group $group were repeated "
+    "deliveries or ended with a rejected record. The broker archives rejected records, and records that are not "
+    "accepted at their last delivery; these records are not processed.",
+    "Find the records or the consumer that fail in the consumers' logs; the board shows the number of deliveries and "
+    "the acknowledgements.",
+    Board.MEMBERS,
+)
+
 ASSIGNMENTS = RuleGroup(
     "kafka-rebalance-assignments",
-    "Assignments: partitions without an owner, overloaded members, unnecessary moves.",
+    "Assignments: partitions without an owner, overloaded members, unnecessary moves, failing records of share groups.",
     (
         SKEWED,
         IMBALANCED,
@@ -200,5 +223,6 @@ ASSIGNMENTS = RuleGroup(
         IDLE,
         STANDBY,
         METADATA,
+        SHARE_RECORDS,
     ),
 )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
-from collections.abc import Coroutine
-from typing import Any
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -19,6 +18,7 @@ from aiokafka.errors import KafkaError
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 
 PARTITIONS = 12
+RECORDS = 20 * PARTITIONS
 
 
 def member(weight: int, options: argparse.Namespace) -> AIOKafkaConsumer:
@@ -64,17 +64,22 @@ async def create(options: argparse.Namespace) -> None:
         await admin.close()
 
 
-async def write(consumers: list[AIOKafkaConsumer], options: argparse.Namespace, end: float) -> None:
-    """Write 20 records to each partition when all consumers have joined: before that, the first would read all."""
-    try:
+async def write(consumers: list[AIOKafkaConsumer], options: argparse.Namespace, end: float) -> int:
+    """Write `RECORDS` records when all consumers have joined: before that, the first would read all.
+
+    Returns:
+        The number of records that were written before ``end``.
+    """
+    written = 0
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout_at(end):
             while {len(consumer.assignment()) for consumer in consumers} != {9, 3}:  # noqa: ASYNC110 - no event exists
                 await asyncio.sleep(0.1)
             async with AIOKafkaProducer(bootstrap_servers=options.bootstrap_servers) as producer:
-                for number in range(20 * PARTITIONS):
-                    await producer.send_and_wait(options.topic, b"%d" % number, partition=number % PARTITIONS)
-    except TimeoutError:
-        print("the consumers did not share the topic in time: use a larger --seconds")
+                while written < RECORDS:
+                    await producer.send_and_wait(options.topic, b"%d" % written, partition=written % PARTITIONS)
+                    written += 1
+    return written
 
 
 async def main() -> None:
@@ -89,13 +94,11 @@ async def main() -> None:
         await create(options)
     end = asyncio.get_running_loop().time() + options.seconds
     consumers = {weight: member(weight, options) for weight in (300, 100)}
-    running: list[Coroutine[Any, Any, str | None]] = [
-        consume(consumer, weight, end) for weight, consumer in consumers.items()
-    ]
-    if options.create:
-        running.append(write([*consumers.values()], options, end))
-    for line in filter(None, await asyncio.gather(*running)):
+    writing = asyncio.create_task(write([*consumers.values()], options, end)) if options.create else None
+    for line in await asyncio.gather(*(consume(consumer, weight, end) for weight, consumer in consumers.items())):
         print(line)
+    if writing and (written := await writing) < RECORDS:
+        raise SystemExit(f"{written} of {RECORDS} records were written in time: use a larger --seconds")
 
 
 if __name__ == "__main__":

@@ -66,15 +66,17 @@ MEMBERS = Panel(
     "Membership",
     "How did the membership change? idle: members without a partition that should have one; flapping: members that "
     "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and for 15 minutes after "
-    "that.",
+    "that. Of streams groups (KIP-1071) also the tasks: active tasks, standby copies, and warm-up copies of tasks that "
+    "are to move.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),
         of("kafka_rebalance_idle_members", "idle"),
         of("kafka_rebalance_flapping_members", "flapping"),
         of("kafka_rebalance_rollout_in_progress", "deploy"),
+        of("kafka_rebalance_streams_tasks", "{{kind}} tasks", "kind"),
     ),
     decimals=0,
     empty="unknown",
-    colours=colours.MEMBERSHIP,
+    colours=colours.MEMBERSHIP | colours.TASKS,
 )

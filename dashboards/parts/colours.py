@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "TRIGGERS", "WAITS"]
+__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "TASKS", "TRIGGERS", "WAITS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -69,6 +69,13 @@ MEMBERSHIP = {
     "deploy": "purple",
 }
 """Members of a group, and whether they are being replaced."""
+
+TASKS = {
+    "active tasks": "green",
+    "standby tasks": "light-green",
+    "warmup tasks": "yellow",
+}
+"""The tasks of a streams group."""
 
 WAITS = {
     "without members": "red",

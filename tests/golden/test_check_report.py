@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.cli.output_flag import as_text
-from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code, in_use
 from rebalance_agent.runtime.preflight.findings_report import closing, report, row
 from rebalance_agent.runtime.settings.rights import acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
@@ -71,6 +71,8 @@ def test_the_json_object_is_the_golden_one():
         ([GONE], 2, "1 failed: the cluster was not reached"),
         ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without the missing permissions"),
         ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: all requirements are met"),
+        ([in_use("x", "")], 0, "1 skipped: all requirements are met; a second agent needs another address"),
+        ([in_use("x", "")] * 2, 0, "2 skipped: all requirements are met; a second agent needs 2 other addresses"),
     ],
 )
 def test_exit_code_and_last_line_agree(found, code, reported):

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, StreamsMember
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
@@ -168,6 +168,7 @@ class GroupMember:
         "those of the seat's first consumer, as the coordinator has them",
     ]
     software: Annotated[ClientSoftware | None, "name and version of the client library, if it is reported"]
+    streams: Annotated[StreamsMember | None, "process and tasks, in streams groups (KIP-1071)"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ The audit is pure and works in one pass. It keeps under a kilobyte per event, an
 - ``expected``: derives the facts that follow from the records. ``audited_group``: describes a fact's group at the time
   of the fact.
 - ``published_event``, ``published_events``: reduce the events to the values that are compared.
+- ``led_generations``: compares what gateways and leaders reported, for clusters that hide their offsets topic.
 - ``matching``: compares a group's facts with its events; ``phase_check``: compares the times of a generation's phases.
 - ``lifetime_counters``: checks the counters of a process; ``table_rows``, ``group_hour_check``: check the rows of the
   pipeline's tables.

@@ -11,6 +11,7 @@ from rebalance_agent.audit.expected.compaction import CompactedRange
 from rebalance_agent.audit.expected.entries import ExpectedFact, LogRecord
 from rebalance_agent.audit.expected.epoch_entries import EpochEntries
 from rebalance_agent.audit.expected.record_feed import RecordFeed
+from rebalance_agent.audit.led_generations import LedGenerations
 from rebalance_agent.audit.matching import GroupAccount, identity_differences
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.audit.published_events import KINDS, PublishedEvents
@@ -21,6 +22,9 @@ __all__ = ["AuditWindow", "Ledger"]
 
 FOLLOWUP_MS = 300_000
 """Longest wait (ms) for an announced follow-up before an observer publishes the episode."""
+
+NOT_REPORTED = "that no gateway or leader reported"
+"""The reason why a fact is not judged if the observer could not read the records."""
 
 PENDING_DIFFERENCES_MAX = 1_000
 """Maximum number of differences that are kept per partition before the audit knows whether records are missing."""
@@ -64,6 +68,7 @@ class Ledger:
         """
         self.report = AuditReport()
         self.published = PublishedEvents(self.report, cluster_id, shows, kinds, once=once)
+        self._led = LedGenerations(cluster_id, shows)
         self._window = AuditWindow()
         self._compacted = CompactedRange()
         self._record_feed = RecordFeed(shows, self._compacted.may_be_cleaned)
@@ -76,6 +81,12 @@ class Ledger:
     def add_event(self, event: Event, position: RecordPosition) -> None:
         """Add a published event; only the group of a member's event is used."""
         self.published.take(event, position)
+        self._led.take(event, position)
+
+    @property
+    def first_ms(self) -> int | None:
+        """The time (epoch ms) of the earliest event about a generation that was added, None without events."""
+        return self._led.first_ms if self._led.only else self.published.first_ms
 
     # Records
 
@@ -120,10 +131,18 @@ class Ledger:
             account = self._accounts[entry.group] = GroupAccount(reported=reported)
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
+        differences = list(self._led.differences(entry))
+        for what in differences:
+            self._differ(entry, f"{entry}: {what}", (entry.position,), soft=False)
         published = self.published.find(entry)
         if published is None:
             account.drop_episode()
-            self._missing(entry)
+            if made := self._led.made(entry):
+                made.matched = True
+                self.report.groups.add(entry.group)
+                self.report.agreed += not differences
+            else:
+                self._missing(entry)
             return
         published.matched = True
         self.report.groups.add(entry.group)
@@ -142,6 +161,9 @@ class Ledger:
             return
         if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
             self.report.pending += 1
+            return
+        if self._led.only and not self._led.is_led(entry):
+            self.report.leave(NOT_REPORTED)
             return
         # The record of a classic generation is evidence by itself, without the records before it.
         soft = isinstance(self._record_feed.entries(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND
@@ -174,7 +196,7 @@ class Ledger:
             self._doubt(partition)
         for kept in (*self._soft.values(), *self.published.disputed()):
             self.report.differ(*kept.differences, found=kept.found)
-        for published in self.published.unmatched():
+        for published in (*self.published.unmatched(), *self._led.unmatched()):
             self._invented(published)
         for group, account in self._accounts.items():
             self._unclosed(group, account.unclosed)

@@ -92,7 +92,7 @@ def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
         else:
             whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.add_event)
             ledger.report.leave(NO_EVENTS, cluster.unread)
-        accounts = {"events": _Account(ledger, max(whole_ms, ledger.published.first_ms or 0), until_ms)}
+        accounts = {"events": _Account(ledger, max(whole_ms, ledger.first_ms or 0), until_ms)}
     _expect(accounts, options, cluster.names())
     cluster.post(*(account.ledger for account in accounts.values()))
     return accounts
@@ -117,7 +117,7 @@ def _of_event_files(options: argparse.Namespace, shows: GroupFilter) -> dict[str
         if event.cluster_id != cluster_id:
             raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
         ledger.add_event(event, position)
-    return {"events": _Account(ledger, ledger.published.first_ms or 0, None)}
+    return {"events": _Account(ledger, ledger.first_ms or 0, None)}
 
 
 def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: GroupFilter) -> dict[str, _Account]:

@@ -20,7 +20,7 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
     Topology,
 )
-from rebalance_agent.model.group import GroupType, is_cooperative
+from rebalance_agent.model.group import NAMES_MAX, GroupType, endpoint_text, is_cooperative
 from rebalance_agent.model.partitions import TopicPartitions, existing_partitions
 
 __all__ = ["EPOCH_FACTS"]
@@ -57,16 +57,25 @@ def _consumer_member(value: _Fields) -> EpochMember:
     )
 
 
-def _plain_member(value: _Fields) -> EpochMember:
-    """Return a member of a share or streams group; share members state topics, streams members a process."""
+def _share_member(value: _Fields) -> EpochMember:
     return EpochMember(
         client_id=value["client_id"],
         client_host=value["client_host"],
-        instance_id=value.get("instance_id"),
         rack=value["rack_id"],
-        topics=tuple(value.get("subscribed_topic_names", ())),
-        rebalance_timeout_ms=value.get("rebalance_timeout_ms", -1),
-        process=value.get("process_id"),
+        topics=tuple(value["subscribed_topic_names"]),
+    )
+
+
+def _streams_member(value: _Fields) -> EpochMember:
+    endpoint = value["user_endpoint"]
+    return EpochMember(
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        instance_id=value["instance_id"],
+        rack=value["rack_id"],
+        rebalance_timeout_ms=value["rebalance_timeout_ms"],
+        process=value["process_id"][:NAMES_MAX],
+        endpoint=endpoint and endpoint_text(endpoint["host"], endpoint["port"]),
     )
 
 
@@ -75,7 +84,7 @@ def _target(value: _Fields) -> MemberTarget:
 
 
 def _streams_target(value: _Fields) -> MemberTarget:
-    return MemberTarget(_tasks(value["active_tasks"]), _tasks((*value["standby_tasks"], *value["warmup_tasks"])))
+    return MemberTarget(_tasks(value["active_tasks"]), _tasks(value["standby_tasks"]), _tasks(value["warmup_tasks"]))
 
 
 def _current(value: _Fields) -> CurrentAssignment:
@@ -98,7 +107,8 @@ def _streams_current(value: _Fields) -> CurrentAssignment:
         state=_STREAMS_STATES.get(value["state"], MemberState.UNKNOWN),
         assigned=_tasks(value["active_tasks"]),
         revoking=_tasks(value["active_tasks_pending_revocation"]),
-        standbys=_tasks((*value["standby_tasks"], *value["warmup_tasks"])),
+        standbys=_tasks(value["standby_tasks"]),
+        warmups=_tasks(value["warmup_tasks"]),
     )
 
 
@@ -164,7 +174,7 @@ EPOCH_FACTS: Mapping[str, tuple[GroupType, type[EpochFact], Callable[[_Fields], 
     **_rows(
         GroupType.SHARE,
         (share.SHARE_GROUP_METADATA, GroupEpoch, _group_epoch),
-        (share.SHARE_GROUP_MEMBER_METADATA, EpochMember, _plain_member),
+        (share.SHARE_GROUP_MEMBER_METADATA, EpochMember, _share_member),
         (share.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
         (share.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _target),
         (share.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _current),
@@ -172,7 +182,7 @@ EPOCH_FACTS: Mapping[str, tuple[GroupType, type[EpochFact], Callable[[_Fields], 
     **_rows(
         GroupType.STREAMS,
         (streams.STREAMS_GROUP_METADATA, GroupEpoch, _group_epoch),
-        (streams.STREAMS_GROUP_MEMBER_METADATA, EpochMember, _plain_member),
+        (streams.STREAMS_GROUP_MEMBER_METADATA, EpochMember, _streams_member),
         (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
         (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _streams_target),
         (streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _streams_current),

@@ -21,7 +21,7 @@ from rebalance_agent.metrics.group_metric import (
 )
 from rebalance_agent.metrics.metric import ExporterRole, MetricType
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
-from rebalance_agent.model.group import STATES, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import STATES, GroupState, GroupType, RebalanceProtocol, TaskKind
 from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.views import STALL_BUCKETS
@@ -74,6 +74,16 @@ IDLE_MEMBERS = gauge(
     "Members without partitions, although their strategy should give them some; standbys are not idle.",
     "members",
     value=lambda view: view.idle_members,
+)
+STREAMS_TASKS = labelled(
+    "kafka_rebalance_streams_tasks",
+    MetricType.GAUGE,
+    "Tasks that the members of a streams group (KIP-1071) have. active: they process records; standby: they are copies "
+    "of the state of active tasks; warmup: they are copies for a move, and become active when they are complete.",
+    {"kind": tuple(TaskKind)},
+    "tasks",
+    samples=lambda group: [((kind,), number) for kind, number in (group.view.streams_tasks or {}).items()],
+    series=lambda group_type: len(TaskKind) if group_type is GroupType.STREAMS else 0,
 )
 COMPLETED = labelled(
     "kafka_rebalance_completed_total",

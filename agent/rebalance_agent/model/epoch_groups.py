@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from heapq import nsmallest
 
-from rebalance_agent.model.group import SETTLED, GroupState, Member
-from rebalance_agent.model.partitions import TopicPartitions, pairs
+from rebalance_agent.model.group import SETTLED, GroupState, Member, StreamsMember
+from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
 __all__ = [
     "PENDING_MAX",
@@ -67,8 +67,8 @@ class TargetEpoch:
 class EpochMember:
     """A member's own data. ``rebalance_timeout_ms`` -1: not known; ``pattern``: its regular expression.
 
-    ``process`` is the process id of a streams member. ``classic``: the member still uses the classic protocol, and so
-    states its ``session_timeout_ms``; the session timeout of other members is a setting of the group or the brokers,
+    ``process``, ``endpoint``: those of a `StreamsMember`. ``classic``: the member still uses the classic protocol, and
+    so states its ``session_timeout_ms``; the session timeout of other members is a setting of the group or the brokers,
     which no record contains. ``eager``: a classic member that revokes all its partitions at each rejoin, because it
     lists an assignor that is not cooperative.
     """
@@ -82,23 +82,35 @@ class EpochMember:
     rebalance_timeout_ms: int = -1
     assignor: str | None = None
     process: str | None = None
+    endpoint: str | None = None
     classic: bool = False
     session_timeout_ms: int | None = None
     eager: bool = False
 
+    def streams(self, current: CurrentAssignment | None) -> StreamsMember | None:
+        """Return the process and the current tasks of a streams member, none while it is away; None for others."""
+        if self.process is None:
+            return None
+        if current is None or current.epoch < 0:
+            return StreamsMember(self.process, self.endpoint)
+        active = topic_partitions(current.held)
+        return StreamsMember(self.process, self.endpoint, active, current.standbys, current.warmups)
+
 
 @dataclass(frozen=True, slots=True)
 class MemberTarget:
-    """The target assignment of a member; ``standbys`` are the standby and warm-up tasks of a streams member."""
+    """The target assignment of a member; ``standbys``, ``warmups``: such tasks of a streams member."""
 
     assigned: TopicPartitions
     standbys: TopicPartitions = field(default_factory=dict)
+    warmups: TopicPartitions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
     """A member's current assignment, and the partitions that it has yet to revoke (``revoking``).
 
+    ``standbys``, ``warmups``: such tasks of a streams member, without those that it has yet to give up.
     ``assigned_in``: for each topic of ``assigned``, the group epochs in which its partitions came to the member, in the
     order of the partitions (KIP-1251); it lacks topics for which the broker did not record these epochs (before Kafka
     4.4).
@@ -110,6 +122,7 @@ class CurrentAssignment:
     assigned: TopicPartitions
     revoking: TopicPartitions = field(default_factory=dict)
     standbys: TopicPartitions = field(default_factory=dict)
+    warmups: TopicPartitions = field(default_factory=dict)
     assigned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property

@@ -5,15 +5,16 @@ States have the broker's spelling (``org.apache.kafka.common.GroupState``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from rebalance_agent.model.member_changes import HasIdentity
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = [
+    "NAMES_MAX",
     "SEAT_LOCKS_PREFIX",
     "SETTLED",
     "STATES",
@@ -24,6 +25,9 @@ __all__ = [
     "HasIds",
     "Member",
     "RebalanceProtocol",
+    "StreamsMember",
+    "TaskKind",
+    "endpoint_text",
     "is_cooperative",
 ]
 
@@ -105,12 +109,57 @@ class HasIds(HasIdentity, Protocol):
         ...
 
 
+class TaskKind(StrEnum):
+    """What a member does with a task: it processes records (active), or only copies the task's state.
+
+    A standby task is a copy for the case that the owner of the active task fails. A warm-up task is a copy for a move:
+    the member gets the active task when its copy is complete.
+    """
+
+    ACTIVE = "active"
+    STANDBY = "standby"
+    WARMUP = "warmup"
+
+
+NAMES_MAX = 255
+"""Maximum number of characters of a process id, and of the host of an endpoint, that are kept for each member. Kafka
+Streams' process ids are UUIDs, and names of hosts have at most 253 characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsMember:
+    """Process and tasks of a member of a streams group (KIP-1071). A task is a subtopology and a partition number."""
+
+    process_id: Annotated[str, "the process of the member; the threads of one process are members with the same id"]
+    endpoint: Annotated[str | None, "`application.server`: address and port for interactive queries (KIP-535)"] = None
+    active: Annotated[TopicPartitions, "active tasks: subtopology -> partitions"] = field(default_factory=dict)
+    standby: Annotated[TopicPartitions, "standby tasks: subtopology -> partitions"] = field(default_factory=dict)
+    warmup: Annotated[TopicPartitions, "warm-up tasks: subtopology -> partitions"] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> dict[TaskKind, TopicPartitions]:
+        """The tasks of each kind."""
+        return {TaskKind.ACTIVE: self.active, TaskKind.STANDBY: self.standby, TaskKind.WARMUP: self.warmup}
+
+    @property
+    def copies(self) -> bool:
+        """Whether the member has a standby or a warm-up task, and is therefore not idle."""
+        return bool(self.standby or self.warmup)
+
+
+def endpoint_text(host: str, port: int) -> str:
+    """Return ``host:port``, with an IPv6 address in brackets; a host of more than `NAMES_MAX` characters is cut off."""
+    host = host[:NAMES_MAX]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """One member of a `GroupSnapshot`, for groups of every type. Timeouts are in milliseconds.
 
     ``subscription`` and ``assignment`` are None if the bytes did not decode or belong to another protocol type.
-    ``session_assumed``: no record contains the session timeout, so the brokers' default is used.
+    ``session_assumed``: no record contains the session timeout, so the brokers' default is used. ``streams``: None in
+    groups of other types.
     """
 
     member_id: str
@@ -122,6 +171,7 @@ class Member:
     subscription: ConsumerSubscription | None
     assignment: ConsumerAssignment | None
     session_assumed: bool = False
+    streams: StreamsMember | None = None
 
     @property
     def assigned(self) -> TopicPartitions:

@@ -48,6 +48,7 @@ def build_view(
         leader_member_id=value.leader or None,
         members=loads,
         static_members=members.static,
+        streams_tasks=members.streams_tasks if generation.group_type is GroupType.STREAMS else None,
         partitions=partitions,
         unassigned=partitions - members.served(sizes) if context.topics.known and partitions is not None else None,
         copartition_breaks=copartition_breaks(declared, sizes, loads) if declared else None,
@@ -75,4 +76,4 @@ def keeps_base_view(old: CurrentAssignment | None, new: CurrentAssignment | None
 
 
 def _visible_part(current: CurrentAssignment) -> tuple[object, ...]:
-    return current.epoch < 0, current.assigned, current.revoking, current.standbys
+    return current.epoch < 0, current.assigned, current.revoking, current.standbys, current.warmups

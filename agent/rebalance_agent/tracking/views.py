@@ -10,7 +10,7 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.epoch_groups import Pending
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, StreamsMember, TaskKind
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
@@ -47,6 +47,7 @@ class MemberLoad:
     ``target``: the number of partitions that the assignor aims to give it. ``topics``: its subscription. ``where``: its
     workload, if its sidecar reported it. ``occupant``: the consumer that has the member's seat, if a gateway reported a
     consumer other than the one that the coordinator names. ``software``: its client library, if reported.
+    ``streams``: its tasks and process; None in groups of other types than streams.
     """
 
     member_id: str
@@ -59,6 +60,7 @@ class MemberLoad:
     where: Workload | None = None
     occupant: SeatOccupant | None = None
     software: ClientSoftware | None = None
+    streams: StreamsMember | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,8 @@ class GroupView:
     completed (see `recent_rebalances.with_rebalance`). ``leader_member_id``: the member that computed the assignment;
     None if the coordinator assigns. ``host_spread``: known where some topic could be on several hosts; polls do not
     show the subscriptions for it. ``former_owner``: the last removed member that still held partitions that others
-    already owned. ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
+    already owned. ``streams_tasks``: the number of tasks of each kind; None in groups of other types than streams.
+    ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to. ``unowned``:
     partition-seconds without an owner. ``stalled_time``: the stalls of the group as a whole, as of
@@ -175,6 +178,7 @@ class GroupView:
     leader_member_id: str | None = None
     members: tuple[MemberLoad, ...] = ()
     static_members: int = 0
+    streams_tasks: Mapping[TaskKind, int] | None = None
     idle_members: int | None = None
     partitions: int | None = None
     unassigned: int | None = None

@@ -10,11 +10,13 @@ COMMIT_S = 1.0
 class Commits:
     """Offsets of processed records. ``commit_offsets`` commits those of a dict: partition -> next offset.
 
-    ``automatic``: the client commits, and nothing is done here.
+    ``automatic``: the client commits, and nothing is done here. ``commit_in_callback``: commits without waiting, for a
+    client whose callbacks must not wait; by default ``commit_offsets``.
     """
 
-    def __init__(self, automatic, commit_offsets):
+    def __init__(self, automatic, commit_offsets, commit_in_callback=None):
         self._automatic, self._commit_offsets = automatic, commit_offsets
+        self._commit_in_callback = commit_in_callback or commit_offsets
         self._clock, self._next, self._committed_at = SystemClock(), {}, 0.0
 
     def read(self, partition, offset):
@@ -24,7 +26,7 @@ class Commits:
     def give_up(self, partitions, word):
         """If ``word`` is ``revoked``, commit first; then drop the offsets of ``partitions``."""
         if word == "revoked":
-            self.commit()
+            self._commit(self._commit_in_callback)
         for each in partitions:
             self._next.pop(each, None)
 
@@ -35,7 +37,10 @@ class Commits:
 
     def commit(self):
         """Commit all that was processed since the last time."""
+        self._commit(self._commit_offsets)
+
+    def _commit(self, commit_offsets):
         self._committed_at = self._clock.monotonic()
         if self._next and not self._automatic:
-            self._commit_offsets(dict(self._next))
+            commit_offsets(dict(self._next))
         self._next.clear()

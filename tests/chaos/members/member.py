@@ -86,9 +86,13 @@ def kafka_python(config, polls, stop):
             consumer = KafkaConsumer(**settings)
 
     def commit(offsets):
-        _commit_python(consumer, config, offsets)
+        with contextlib.suppress(KafkaError):  # as in `_commit`
+            consumer.commit(_offsets_python(config, offsets))
 
-    commits = Commits(settings.get("enable_auto_commit", True), commit)
+    def commit_in_callback(offsets):  # kafka-python calls listeners in its own thread, where `commit` raises
+        consumer.commit_async(_offsets_python(config, offsets))
+
+    commits = Commits(settings.get("enable_auto_commit", True), commit, commit_in_callback)
     consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls, commits))
     while not stop.is_set():
         records = {}
@@ -100,16 +104,14 @@ def kafka_python(config, polls, stop):
     consumer.close()
 
 
-def _commit_python(consumer, config, offsets):
+def _offsets_python(config, offsets):
+    """Return kafka-python's offsets, with the client id as metadata."""
     from kafka import OffsetAndMetadata, TopicPartition  # noqa: PLC0415
-    from kafka.errors import KafkaError  # noqa: PLC0415
 
-    given = {
+    return {
         TopicPartition(config["topic"], partition): OffsetAndMetadata(offset, config["name"], -1)
         for partition, offset in offsets.items()
     }
-    with contextlib.suppress(KafkaError):  # as above
-        consumer.commit(given)
 
 
 def aiokafka(config, polls, stop):

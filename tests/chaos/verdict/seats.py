@@ -96,10 +96,10 @@ def crashed(all_groups, published):
     for member in (each for members in all_groups.members.values() for each in members):
         assigned[client_id(member)] += [at_ms for word, at_ms, _ in list(member.lines) if word == "assigned"]
     for event in _in_order(published):
-        if event.act is not Act.GIVE_UP or event.reason != CRASHED or event.member_id not in seats:
+        if event.act is not Act.GIVE_UP or event.reason != CRASHED or _seat(event) not in seats:
             continue
         seen, at_ms = seen + 1, event.timestamp_ms
-        name, since_ms = seats[event.member_id]
+        name, since_ms = seats[_seat(event)]
         again = any(other == name and since_ms < later_ms < at_ms for other, later_ms in seats.values())
         used = any(since_ms <= each <= at_ms for each in assigned[name])
         if used and not again and ended.get(name, NEVER) > at_ms:
@@ -108,19 +108,24 @@ def crashed(all_groups, published):
 
 
 def _occupants(published):
-    """Return member id -> client id of the consumer with this seat, and since when (ms).
+    """Return seat of a member -> client id of the consumer with this seat, and since when (ms).
 
     The client id is from events of seats if the coordinator reports its predecessor's, else from those of generations.
     """
     found = {}
     for event in _last(published, GenerationEvent):
         for member in event.members:
-            name, since_ms = found.get(member.member_id, (member.client_id, NEVER))
-            found[member.member_id] = name, min(since_ms, event.timestamp_ms)
+            name, since_ms = found.get(_seat(member), (member.client_id, NEVER))
+            found[_seat(member)] = name, min(since_ms, event.timestamp_ms)
     for event in reversed(_in_order(published)):
         if event.client_id is not None and event.carried_out:
-            found[event.member_id] = event.client_id, event.timestamp_ms
+            found[_seat(event)] = event.client_id, event.timestamp_ms
     return found
+
+
+def _seat(given):
+    """Return what identifies a seat of a member: a KIP-848 client joins with the same member id for another seat."""
+    return given.member_id, given.instance_id
 
 
 def _in_order(published):

@@ -186,7 +186,8 @@ def streams():
     yield write(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a")
     for at, value in ((1_000, GroupEpoch(2)), (1_500, MemberTarget({"0": (0, 1)})), (1_600, TargetEpoch(2))):
         yield write(at, value, "a" if isinstance(value, MemberTarget) else "")
-    yield write(2_000, CurrentAssignment(2, 0, MemberState.STABLE, {"0": (0, 1)}), "a")
+    copies = {"standbys": {"0": (0,)}, "warmups": {"0": (1,)}}
+    yield write(2_000, CurrentAssignment(2, 0, MemberState.STABLE, {"0": (0, 1)}, **copies), "a")
 
 
 def described():

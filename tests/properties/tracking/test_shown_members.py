@@ -17,7 +17,7 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
     Topology,
 )
-from rebalance_agent.model.group import GroupState, GroupType, Member
+from rebalance_agent.model.group import GroupState, GroupType, Member, StreamsMember, TaskKind
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.build_view import build_view
@@ -51,6 +51,8 @@ JOINS = st.builds(
     pattern=st.sampled_from((None, "t.*")),
     rebalance_timeout_ms=st.sampled_from((-1, 1_000, 60_000)),
     assignor=st.sampled_from((None, "uniform", "range")),
+    process=st.sampled_from((None, "p")),
+    endpoint=st.sampled_from((None, "h:1", "h:2")),
 )
 CURRENTS = st.builds(
     CurrentAssignment,
@@ -60,6 +62,7 @@ CURRENTS = st.builds(
     assigned=ASSIGNED,
     revoking=ASSIGNED,
     standbys=st.sampled_from(({}, {"0": (1,)})),
+    warmups=st.sampled_from(({}, {"0": (1,)})),
 )
 RECORDS = st.one_of(
     st.tuples(NAMES, JOINS),
@@ -144,6 +147,7 @@ MEMBERS = st.builds(
     session_timeout_ms=st.just(1),
     subscription=st.none() | TOPICS.map(lambda names: ConsumerSubscription(0, names)),
     assignment=st.none() | ASSIGNED.map(lambda assigned: ConsumerAssignment(0, assigned)),
+    streams=st.none() | st.builds(StreamsMember, st.just("p"), st.none(), ASSIGNED, ASSIGNED, ASSIGNED),
 )
 
 
@@ -168,6 +172,11 @@ def test_counts_over_members_are_those_of_their_definition(steps):
     assert [(load.member_id, load.assigned, load.target) for load in shown.loads] == [
         (member.member_id, member.assigned, targets.get(member.member_id)) for member in each
     ]
+    assert [load.streams for load in shown.loads] == [member.streams for member in each]
+    assert shown.streams_tasks == {
+        kind: sum(count_partitions(member.streams.tasks[kind]) for member in each if member.streams)
+        for kind in TaskKind
+    }
     assert shown.static == sum(member.instance_id is not None for member in each)
     assert shown.rebalance_timeout_ms == max((member.rebalance_timeout_ms for member in each), default=0)
     assert shown.topics == {

@@ -47,6 +47,8 @@ def test_the_documented_commands_grant_all_necessary_rights(kafka, role, user, c
     flags = [f"--kafka={name}={value}" for name, value in settings.items()]
     if role == "observer":
         flags.append("--replicas-group=rebalance-agent")
+    else:
+        flags.append("--events-listen=127.0.0.1:0")  # its default port may be in use
     if role == "gateway":
         flags += ["--gateway-listen=127.0.0.1:0", "--gateway-port-base=0", "--gateway-groups=.*=sticky"]
     code = main.main(["check", "--json", f"--role={role}", "--listen=127.0.0.1:0", *flags])

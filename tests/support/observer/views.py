@@ -7,7 +7,7 @@ from dataclasses import replace
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, TaskKind
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.evidence.known_times import Departure
@@ -74,6 +74,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
             MemberLoad("m2", "static-2", "consumer-2", "/10.0.0.2", {"payments": (4, 5)}, 3.0),
         ),
         static_members=1,
+        streams_tasks={TaskKind.ACTIVE: 6, TaskKind.STANDBY: 4, TaskKind.WARMUP: 1},
         idle_members=0,
         partitions=6,
         unassigned=0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from support.replay.bad_groups import suspended
-from support.replay.fault import FROM, Fault, of_group, of_series, shown
+from support.replay.fault import FROM, Fault, counted, of_group, of_series, shown
 from support.replay.script import Script
 
 __all__ = ["ASSIGNMENT_FAULTS"]
@@ -57,6 +57,23 @@ def _standby():
     script = Script("orders", "a", "b", assignor="failover")
     script.restart(FROM, "b", away=900)
     return of_group("KafkaGroupStandbyMissing", "the standby is missing for 15 min", FROM, FROM + 900, script)
+
+
+def _share_records():
+    over = FROM + 1200
+    acquired, rejected = (
+        "kafka_rebalance_share_acquired_records_total",
+        "kafka_rebalance_share_acknowledged_records_total",
+    )
+    return of_series(
+        "KafkaGroupShareRecordsFail",
+        "consumers of a share group release every second record, for 20 min",
+        FROM + 450,  # then the repeated deliveries are a fifth of all deliveries in the window
+        over,
+        counted(acquired, 10, 10, over, **ORDERS, delivery="1"),
+        counted(acquired, 0, 5, over, **ORDERS, delivery="2"),
+        counted(rejected, 0, 0, over, **ORDERS, type="reject"),
+    )
 
 
 def _seen(alert, what, name, during, *, before=0, due=FROM, over=OVER, **labels):
@@ -127,4 +144,5 @@ ASSIGNMENT_FAULTS = (
         shown("kafka_rebalance_group_metadata_bytes", 400_000, 900_000, OVER, **ORDERS),
         shown("rebalance_agent_offsets_message_max_bytes", 1_048_588, 1_048_588, OVER),
     ),
+    _share_records(),
 )

@@ -10,7 +10,7 @@ from alerts.values import load, seconds
 from support.replay.scraped_group import series_name
 from support.replay.script import Script
 
-__all__ = ["FROM", "LATE", "Fault", "labelled", "of_group", "of_series", "shown"]
+__all__ = ["FROM", "LATE", "Fault", "counted", "labelled", "of_group", "of_series", "shown"]
 
 FROM = 1020
 """Start of the faults: before it the groups are stable, and all counters are scraped at 0."""
@@ -90,6 +90,18 @@ def shown(name, before, during, over, **labels):
             if value is not None:
                 values[number] = value
         return {series_name(name, labels): values}
+
+    return series
+
+
+def counted(name, before, during, over, **labels):
+    """A counter that grows by ``during`` a second from `FROM` to ``over``, and by ``before`` a second otherwise."""
+
+    def series(until, scrape):
+        times = [number * scrape for number in range(until // scrape + 1)]
+        faulty = [max(0, min(at, over) - FROM) for at in times]
+        values = (before * (at - some) + during * some for at, some in zip(times, faulty, strict=True))
+        return {series_name(name, labels): dict(enumerate(values))}
 
     return series
 

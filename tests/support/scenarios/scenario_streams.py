@@ -3,7 +3,8 @@
 Its group is a streams group, or a classic one with the setting ``group.protocol=classic``; each thread is a member.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
-closed when it is given up. There are no internal topics, because their number of partitions could never change.
+closed when it is given up. There are no internal topics, because their number of partitions could never change; with
+``stateful``, each subtopology has a store in memory, and its changelog topic.
 """
 
 from __future__ import annotations
@@ -103,6 +104,8 @@ def be_member(config, subtopologies, stop):
         for number, (topics, supplier) in enumerate(subtopologies):
             topology.addSource(f"source-{number}", topics)
             topology.addProcessor(f"processor-{number}", supplier, [f"source-{number}"])
+            if config.get("stateful"):
+                topology.addStateStore(store(f"store-{number}"), [f"processor-{number}"])
         streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
         streams.start()
         stop.wait()
@@ -113,6 +116,13 @@ def be_member(config, subtopologies, stop):
         options = jpype.JClass(f"{STREAMS}.CloseOptions")
         remain = jpype.JClass(f"{STREAMS}.CloseOptions$GroupMembershipOperation").REMAIN_IN_GROUP
         streams.close(options.timeout(timeout).withGroupMembershipOperation(remain))
+
+
+def store(name):
+    """The Java builder of a store in memory; a task with a store may have a standby task on another member."""
+    stores = jpype.JClass(f"{STREAMS}.state.Stores")
+    serde = jpype.JClass("org.apache.kafka.common.serialization.Serdes").ByteArray()
+    return stores.keyValueStoreBuilder(stores.inMemoryKeyValueStore(name), serde, serde)
 
 
 if __name__ == "__main__":

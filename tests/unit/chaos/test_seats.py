@@ -168,6 +168,12 @@ def test_a_process_that_never_had_the_answer_with_its_seat_did_not_use_it():
     assert given_up(another(40), assigned_ms=45) == ()
 
 
+def test_partitions_that_a_process_got_with_an_earlier_seat_are_none_of_the_seat_given_up():
+    """A KIP-848 client keeps its member id when it joins again."""
+    earlier = replace(acted(4, ActOutcome.DONE), client_id="c", instance_id="earlier")
+    assert given_up(earlier, seat=replace(acted(1, ActOutcome.DONE), client_id="c", timestamp_ms=15)) == ()
+
+
 def test_the_consumer_of_a_seat_that_the_coordinator_names_is_found_in_its_generation():
     """Of KIP-848; there the event of the seat has no client id."""
     member = MemberSnapshot("m", None, "c", "/h", ("t",), {}, {})

@@ -1,5 +1,9 @@
 """The tracker's facts about a member of a consumer group, by the form of its record."""
 
+import base64
+import json
+from pathlib import Path
+
 import pytest
 
 from rebalance_agent.groupprotocol.group_fact import group_fact
@@ -10,6 +14,7 @@ from rebalance_agent.groupprotocol.tables import streams_groups as streams
 from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_GROUP_MEMBER_METADATA as TABLE
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
 from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberState, MemberTarget
+from rebalance_agent.model.group import StreamsMember
 
 KEY = TABLE.key.encode(5, {"group": "g", "member_id": "m"})
 FIELDS = {
@@ -61,7 +66,7 @@ OF_TOPICS = {"assigned_partitions": TOPICS, "partitions_pending_revocation": TOP
     [
         (consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, {"topic_partitions": TOPICS}, MemberTarget(BY_TOPIC)),
         (share.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, {"topic_partitions": TOPICS}, MemberTarget(BY_TOPIC)),
-        (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, OF_TASKS, MemberTarget(BY_TASK, BY_TASK)),
+        (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, OF_TASKS, MemberTarget(BY_TASK, BY_TASK, BY_TASK)),
         (
             consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
             EPOCHS | OF_TOPICS,
@@ -75,13 +80,60 @@ OF_TOPICS = {"assigned_partitions": TOPICS, "partitions_pending_revocation": TOP
         (
             streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
             EPOCHS | OF_TASKS | REVOKED,
-            CurrentAssignment(3, 2, MemberState.STABLE, BY_TASK, BY_TASK, BY_TASK),
+            CurrentAssignment(3, 2, MemberState.STABLE, BY_TASK, BY_TASK, BY_TASK, BY_TASK),
         ),
     ],
 )
 def test_impossible_partition_numbers_are_omitted(table, fields, fact):
     key = table.key.encode(table.key.versions[0], {"group": "g", "member_id": "m"})
     assert group_fact(decode_record(key, table.value.encode(0, fields))).value == fact
+
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
+RECORDS = {row["about"]: row for row in GOLDEN["records"]}
+
+
+def of_kafkas_bytes(about):
+    row = RECORDS[f"streams group {about}"]
+    return group_fact(decode_record(base64.b64decode(row["key"]), base64.b64decode(row["value"]))).value
+
+
+def test_the_kinds_of_tasks_are_separate():
+    current = of_kafkas_bytes("current member assignment")
+    assert current.assigned == {"text 14": (16, 17), "text 6": (8, 9)}
+    assert current.standbys == {"text 23": (25, 26), "text 31": (33, 34)}
+    assert current.warmups == {"text 40": (42, 43), "text 48": (50, 51)}
+    target = of_kafkas_bytes("target assignment member")
+    assert (target.standbys, target.warmups) == (
+        {"text 14": (16, 17), "text 19": (21, 22)},
+        {"text 25": (27, 28), "text 30": (32, 33)},
+    )
+
+
+def test_a_streams_member_has_a_process_and_an_endpoint():
+    member = of_kafkas_bytes("member metadata")
+    assert (member.process, member.endpoint, member.topics) == ("text 7", "text 9:10", ())
+    assert member.streams(of_kafkas_bytes("current member assignment")) == StreamsMember(
+        "text 7",
+        "text 9:10",
+        {"text 14": (16, 17), "text 57": (59, 60), "text 6": (8, 9), "text 65": (67, 68)},
+        {"text 23": (25, 26), "text 31": (33, 34)},
+        {"text 40": (42, 43), "text 48": (50, 51)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [("a.example", "a.example:7001"), ("2001:db8::7", "[2001:db8::7]:7001"), ("h" * 30_000, f"{'h' * 255}:7001")],
+)
+def test_an_endpoint_is_short_and_an_address_of_ipv6_in_brackets(host, shown):
+    table = streams.STREAMS_GROUP_MEMBER_METADATA
+    key = table.key.encode(19, {"group": "g", "member_id": "m"})
+    fields = {"instance_id": None, "rack_id": None, "client_id": "c", "client_host": "/h", "rebalance_timeout_ms": 1}
+    fields |= {"topology_epoch": 0, "process_id": "p" * 30_000, "client_tags": []}
+    value = table.value.encode(0, fields | {"user_endpoint": {"host": host, "port": 7001}})
+    member = group_fact(decode_record(key, value)).value
+    assert (member.endpoint, len(member.process)) == (shown, 255)
 
 
 @pytest.mark.parametrize(

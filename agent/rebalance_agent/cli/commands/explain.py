@@ -31,6 +31,7 @@ from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.unsettled import running_text, unsettled_text
+from rebalance_agent.ui.task_words import group_tasks_text
 from rebalance_agent.ui.words import moment_to_second, plural, printable, wrapped
 
 __all__ = ["add_parser", "run"]
@@ -157,12 +158,14 @@ def _unsettled(now: GroupDetail | None) -> list[str]:
 
 
 def _present(now: GroupDetail) -> list[str]:
-    """Return sentences on the group now: unsettled rebalances, gaps in the assignment, two owners, and catching up."""
+    """Return sentences on the group now: unsettled rebalances, gaps, two owners, streams tasks, and catching up."""
     group, texts = now.summary, _unsettled(now)
     if text := gaps_text(group):
         texts.append(wrapped(f"Now: {text}."))
     if group.former_owner:
         texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
+    if text := group_tasks_text(now.members):
+        texts.append(wrapped(f"{text}."))
     if group.lag and (text := catch_up_text(group.lag.catch_up)):
         texts.append(wrapped(f"{text}."))
     return texts

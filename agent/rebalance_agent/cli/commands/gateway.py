@@ -29,8 +29,8 @@ consumers connect to 127.0.0.1:29092 instead of to the brokers, and keep their o
 
 Each broker gets its own port on this machine (29400 plus its node id), and the gateway replaces the brokers' addresses
 in responses with these ports. Apart from that, it changes only JoinGroup and SyncGroup of the groups in
-`gateway_groups`; it does not read records. It reports its clients' rebalances as members' events, with exact times. It
-is also a sidecar: see `rebalance-agent sidecar --help`.
+`gateway_groups`; it does not read records. It reports its clients' rebalances as members' events, which narrow the
+bounds of stalls. It is also a sidecar: see `rebalance-agent sidecar --help`.
 """
 
 EXAMPLES = """\

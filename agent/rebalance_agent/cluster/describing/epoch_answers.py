@@ -7,7 +7,7 @@ from typing import Any
 
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, GROUP_ID_NOT_FOUND
 from rebalance_agent.model.epoch_groups import DescribedEpochs, DescribedMember
-from rebalance_agent.model.group import GroupState, GroupType, Member
+from rebalance_agent.model.group import NAMES_MAX, GroupState, GroupType, Member, StreamsMember, endpoint_text
 from rebalance_agent.model.partitions import TopicPartitions, existing_partitions, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
@@ -68,10 +68,30 @@ def _member(member: Mapping[str, Any], sources: _Sources) -> DescribedMember:
             subscription=ConsumerSubscription(-1, tuple(sorted(topics | assigned.keys())), rack_id=member["rack_id"]),
             # A static member that is away processes nothing.
             assignment=ConsumerAssignment(-1, {} if epoch < 0 else assigned),
+            streams=_streams(member) if "process_id" in member else None,
         ),
         epoch,
         None if target is None else _assigned(target, sources),
     )
+
+
+def _streams(member: Mapping[str, Any]) -> StreamsMember:
+    endpoint, away = member["user_endpoint"], member["member_epoch"] < 0
+    active, standby, warmup = (
+        {} if away else _tasks(member["assignment"][kind]) for kind in ("active_tasks", "standby_tasks", "warmup_tasks")
+    )
+    return StreamsMember(
+        member["process_id"][:NAMES_MAX],
+        endpoint and endpoint_text(endpoint["host"], endpoint["port"]),
+        active,
+        standby,
+        warmup,
+    )
+
+
+def _tasks(rows: Iterable[Mapping[str, Any]]) -> TopicPartitions:
+    pairs = ((row["subtopology_id"], number) for row in rows for number in row["partitions"])
+    return existing_partitions(topic_partitions(pairs))
 
 
 def _assigned(assignment: Mapping[str, Any], sources: _Sources) -> TopicPartitions:
@@ -103,5 +123,11 @@ def _sources(topology: Mapping[str, Any] | None) -> _Sources:
 def _load(member: Member) -> MemberLoad:
     topics = member.subscription.topics if member.subscription else None
     return MemberLoad(
-        member.member_id, member.instance_id, member.client_id, member.client_host, member.assigned, topics=topics
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.assigned,
+        topics=topics,
+        streams=member.streams,
     )

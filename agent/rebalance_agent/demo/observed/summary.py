@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 OK = "ok"
-NOT_CHECKED = "not checked"
+NOT_CHECKED = "needs --check"
 SLOW_MACHINE_SECONDS = 240
 """The smallest ``--seconds`` to suggest after a run that was too short for all steps."""
 

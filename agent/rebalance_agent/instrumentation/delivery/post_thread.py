@@ -85,7 +85,11 @@ class PostThread(QueueThread):
     def _post(self, batch: Batch) -> PostResult:
         answer = self._endpoint.post(batch)
         if answer.reason and not self._last_reason:
-            logger.warning("%s accepts no events: %s; the consumer is not affected", self._endpoint.url, answer.reason)
+            logger.warning(
+                "rebalances are not reported, because %s accepts no events: %s; the consumer is not affected",
+                self._endpoint.url,
+                answer.reason,
+            )
         elif self._last_reason and not answer.reason:
             logger.info("%s accepts events again", self._endpoint.url)
         self._last_reason = answer.reason

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "FindingStatus", "exit_code", "failed", "passed", "skipped"]
+__all__ = ["Finding", "FindingStatus", "exit_code", "failed", "in_use", "passed", "skipped"]
 
 
 class FindingStatus(StrEnum):
@@ -37,6 +37,8 @@ class Finding:
     fix: str = ""
     reached: bool | None = None
     """Whether the cluster was reached through this server; None if the check is not about a server."""
+    in_use: bool = False
+    """Whether the check is about an address that a running agent uses."""
 
 
 def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
@@ -47,6 +49,11 @@ def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool
 def skipped(name: str, detail: str) -> Finding:
     """Return the finding of a check that is not needed, or cannot be made now."""
     return Finding(name, FindingStatus.SKIPPED, detail=detail)
+
+
+def in_use(name: str, detail: str) -> Finding:
+    """Return the finding about an address that a running agent uses: it fails only for a second agent."""
+    return Finding(name, FindingStatus.SKIPPED, detail=detail, in_use=True)
 
 
 def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = None) -> Finding:

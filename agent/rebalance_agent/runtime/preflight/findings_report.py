@@ -64,6 +64,8 @@ def closing(findings: Iterable[Finding]) -> str:
     }[exit_code(findings)]
     if counts[FindingStatus.FAILED] and exit_code(findings) == 1:
         meaning = "correct the failed checks, then run check again"
+    if used := sum(finding.in_use for finding in findings):
+        meaning += f"; a second agent needs {'another address' if used == 1 else f'{used} other addresses'}"
     lines = [f"{summary}: {meaning}"]
     if any(finding.fix.startswith(ACLS) for finding in findings):
         lines.append(f"Run {ACLS} as a principal that may alter ACLs: pass its login with --command-config FILE")

@@ -15,7 +15,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.listeners.configured_listeners import events_endpoint
 from rebalance_agent.runtime.listeners.free_address import listen_problem
 from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
-from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
+from rebalance_agent.runtime.preflight.findings import Finding, failed, in_use, passed
 from rebalance_agent.runtime.settings.flags import flag
 from rebalance_agent.runtime.settings.listener_security import (
     bearer_of,
@@ -97,7 +97,7 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
     if not (problem := listen_problem(address)):
         return passed(name, "is free", purpose)
     if _agent_answers(settings):
-        return skipped(name, f"in use by a running agent; a second agent needs another address: {flag(setting)}")
+        return in_use(name, f"in use by a running agent; a second agent needs another address: {flag(setting)}")
     return failed(name, f"cannot listen: {problem}", f"choose another: {flag(setting)}", purpose)
 
 

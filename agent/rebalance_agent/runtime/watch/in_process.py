@@ -83,8 +83,8 @@ class InProcessWatch:
     def missing(self) -> str:
         """Return the parts that are not ready yet or are denied, with reasons; empty when everything is known."""
         denied = self._watch.denied() if self._watch else {}
-        reasons = {part: reason for part, reason in self._readiness.reasons().items() if reason}
-        return "; ".join(f"{part}: {reason}" for part, reason in (reasons | dict(denied)).items())
+        reasons = {**self._readiness.reasons(), **denied}
+        return "; ".join(f"{part}: {reason}" for part, reason in reasons.items() if reason)
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
         """Return the groups that ``query`` selects.

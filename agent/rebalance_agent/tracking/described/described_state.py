@@ -153,6 +153,7 @@ class DescribedState(TrackedGroup):
             group_type=self.group_type,
             handovers={} if self.group_type is GroupType.SHARE else handovers,
             source=Source.DESCRIBE,
+            standby_hosts=_standby_hosts(value),
             outages=self._context.outages_until(self._answered_ms),
         )
 
@@ -223,6 +224,7 @@ class DescribedState(TrackedGroup):
             self._sizes(value),
             group_type=self.group_type,
             source=Source.DESCRIBE,
+            standby_hosts=_standby_hosts(value),
         )
         base_view = self._build_base_view(lambda: now, lambda: ShownMembers(value.members), state, judged=judged)
         running = None
@@ -239,6 +241,10 @@ class DescribedState(TrackedGroup):
         return Pending.of(
             [PendingMember(each.member_id, each.instance_id, each.client_id, each.client_host, None) for each in behind]
         )
+
+
+def _standby_hosts(value: GroupSnapshot) -> frozenset[str]:
+    return frozenset(member.member_id for member in value.members if member.streams and member.streams.copies)
 
 
 def _may_have_completed(before: DescribedEpochs | None, settled: int, now: DescribedEpochs) -> bool:

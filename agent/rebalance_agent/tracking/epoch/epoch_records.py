@@ -90,7 +90,7 @@ class EpochGroupRecords:
     @property
     def standby_hosts(self) -> frozenset[str]:
         """The members with standby or warm-up tasks (streams groups)."""
-        return frozenset(member_id for member_id, current in self._currents.items() if current.standbys)
+        return frozenset(name for name, current in self._currents.items() if current.standbys or current.warmups)
 
     def uses_classic_protocol(self, member_id: str) -> bool:
         """Whether the member still uses the classic protocol: the coordinator then does not revoke step by step."""
@@ -205,6 +205,7 @@ class EpochGroupRecords:
             session_assumed=member.session_timeout_ms is None,
             subscription=ConsumerSubscription(version=-1, topics=topics, rack_id=member.rack),
             assignment=ConsumerAssignment(-1, self.by_topic_name(self._held_by(member_id), cluster_topics)),
+            streams=member.streams(self._currents.get(member_id)),
         )
 
     def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
-from rebalance_agent.model.group import Member
+from rebalance_agent.model.group import Member, TaskKind
+from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.members.shared_counts import add_count
 from rebalance_agent.tracking.views import MemberLoad
 
@@ -32,6 +33,7 @@ class ShownMembers:
         self._subscribed: Counter[tuple[str, ...]] = Counter()
         self._unread: Counter[str] = Counter()
         self._timeouts_ms: Counter[int] = Counter()
+        self._tasks = dict.fromkeys(TaskKind, 0)
         self._topics: frozenset[str] | None = None
         self._all: tuple[Member, ...] | None = None
         self._all_loads: tuple[MemberLoad, ...] | None = None
@@ -113,10 +115,17 @@ class ShownMembers:
         """The longest rebalance timeout of the members (ms); -1 if unknown, 0 without members."""
         return max(self._timeouts_ms, default=0)
 
+    @property
+    def streams_tasks(self) -> dict[TaskKind, int]:
+        """The number of tasks of each kind (streams groups)."""
+        return dict(self._tasks)
+
     def _count(self, member: Member, by: int) -> None:
         self._all = self._all_loads = None
         self.static += by * (member.instance_id is not None)
         add_count(self._timeouts_ms, member.rebalance_timeout_ms, by)
+        for kind, tasks in member.streams.tasks.items() if member.streams else ():
+            self._tasks[kind] += by * count_partitions(tasks)
         if member.subscription is not None:
             changed = add_count(self._subscribed, member.subscription.topics, by)
         else:
@@ -141,4 +150,5 @@ def _load(member: Member, target: int | None) -> MemberLoad:
         member.assigned,
         target,
         topics,
+        streams=member.streams,
     )

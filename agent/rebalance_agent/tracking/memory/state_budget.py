@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rebalance_agent.model.group import GroupSnapshot
+from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import DescribedGroup
@@ -43,6 +43,9 @@ GROUP_BYTES = 4_000
 GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 3_000, 1_300, 400
 """Bytes of a generation, of a member and of a partition, including derived data: stalls, moments, views, events."""
 
+TASK_BYTES = 40
+"""Bytes of a task in a streams member's list of tasks, from which nothing is derived."""
+
 AWAITED_BYTES = 450
 """Bytes of a partition whose first commit is awaited."""
 
@@ -58,7 +61,7 @@ def state_bytes(value: GroupSnapshot) -> int:
     """
     partitions = sum(count_partitions(member.assigned) for member in value.members)
     numbers = MEMBER_BYTES * len(value.members) + PARTITION_BYTES * partitions
-    return GENERATION_BYTES + numbers + value.size_bytes
+    return GENERATION_BYTES + numbers + sum(map(_streams_bytes, value.members)) + value.size_bytes
 
 
 def described_bytes(value: DescribedGroup) -> int:
@@ -72,8 +75,17 @@ def described_bytes(value: DescribedGroup) -> int:
         size += MEMBER_BYTES + sum(map(len, names)) + _assignment_bytes(load.assigned)
     for each in value.epochs.members if value.epochs else ():
         topics = each.member.subscription.topics if each.member.subscription else ()
-        size += MEMBER_BYTES + sum(map(len, topics)) + _assignment_bytes(each.target)
+        size += MEMBER_BYTES + sum(map(len, topics)) + _assignment_bytes(each.target) + _streams_bytes(each.member)
     return size
+
+
+def _streams_bytes(member: Member) -> int:
+    if member.streams is None:
+        return 0
+    names = len(member.streams.process_id) + len(member.streams.endpoint or "")
+    return names + sum(
+        TASK_BYTES * count_partitions(tasks) + sum(map(len, tasks)) for tasks in member.streams.tasks.values()
+    )
 
 
 def _assignment_bytes(partitions: TopicPartitions | None) -> int:

@@ -13,6 +13,7 @@ from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text
 from rebalance_agent.ui.sentences.group_stall import group_stall_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
 from rebalance_agent.ui.sentences.unsettled import pending_text
+from rebalance_agent.ui.task_words import STREAMS_HEADINGS, member_cells
 from rebalance_agent.ui.words import (
     UNKNOWN,
     ago,
@@ -142,6 +143,7 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
     columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
     seats = any(member.occupant for member in members)
     libraries = any(member.software for member in members)
+    streams = any(member.streams for member in members)
     rows = [
         (
             names[identity(member)] + (" (leader)" if member.member_id == close_up.detail.leader_member_id else ""),
@@ -153,11 +155,13 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
             UNKNOWN if member.partitions is None else str(member.partitions),
             UNKNOWN if member.target is None else f"{member.target:.1f}".removesuffix(".0"),
             partitions_text(member.assigned or {}) or UNKNOWN,
+            *(member_cells(member.streams) if streams else ()),
         )
         for member in ordered
     ]
     reported = [*(["seat taken by"] if seats else []), *(["client library"] if libraries else [])]
-    return ("member", *columns, "client id", "host", *reported, "partitions", "target", "owns"), rows
+    tasks = STREAMS_HEADINGS if streams else ()
+    return ("member", *columns, "client id", "host", *reported, "partitions", "target", "owns", *tasks), rows
 
 
 def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:

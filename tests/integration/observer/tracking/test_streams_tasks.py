@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import closing
+from functools import partial
 
 import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from rebalance_agent.cli import main
-from support.observer.observing import create_topic, events, eventually, observing
+from support.observer.observing import PATIENCE_S, create_topic, events, eventually, observing
 from support.scenarios.start_member import start_member
 
 pytestmark = pytest.mark.integration
@@ -19,6 +21,7 @@ PARTITIONS, WIDTH = 4, 8
 THREADS = 2 * PARTITIONS
 """One thread per task: those of the wide subtopology, and the same number of the other."""
 
+KINDS = ("active", "standby", "warmup")
 SHOWN = ("members", "partitions_unassigned", "idle_members", "assignment_imbalance_partitions")
 SKEW = "kafka_rebalance_assignment_skew_ratio"
 
@@ -76,22 +79,7 @@ def test_a_second_instance_of_a_streams_group_takes_its_tasks_in_one_rebalance(k
         for topic in topics:
             create_topic(kafka.bootstrap_servers, topic, PARTITIONS)
 
-    def instance(name):
-        return closing(
-            start_member(
-                kafka,
-                {
-                    "client": "streams-timed",
-                    "name": name,
-                    "group": group,
-                    "bootstrap": kafka.bootstrap_servers,
-                    "directory": str(tmp_path),
-                    "subtopologies": subtopologies,
-                    "settings": {"group.protocol": "streams"},
-                },
-            )
-        )
-
+    instance = partial(started, kafka, tmp_path, group, subtopologies)
     with observing(kafka.bootstrap_servers, events_topic=published, settle_seconds=0.2) as watched:
 
         def tasks():
@@ -121,6 +109,80 @@ def test_a_second_instance_of_a_streams_group_takes_its_tasks_in_one_rebalance(k
                 )
                 assert "6 partitions moved" in text, "of four tasks: two that read two topics, and two others"
                 assert "two-StreamThread-1-consumer" in watched.get(f"/group?name={group}")[1]
+
+
+def test_standby_tasks_endpoints_and_processes_of_a_streams_group_are_shown(kafka, tmp_path, capsys):
+    """With a standby replica, each of two instances has a copy of the other's tasks."""
+    unique = uuid.uuid4().hex[:8]
+    group, published = f"stateful-{unique}", f"events-{unique}"
+    subtopologies = [[f"left-{unique}"], [f"other-{unique}"]]
+    for (topic,) in subtopologies:
+        create_topic(kafka.bootstrap_servers, topic, PARTITIONS)
+    standbys = ConfigEntry("streams.num.standby.replicas", "1", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=[standbys])
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+
+    def instance(name, server):
+        settings = {"application.server": server}
+        return started(kafka, tmp_path, group, subtopologies, name, settings=settings, stateful=True)
+
+    with observing(kafka.bootstrap_servers, events_topic=published, settle_seconds=0.2) as watched:
+
+        def members():
+            status, text = watched.get(f"/api/v1/groups/{group}")
+            found = json.loads(text)["members"] if status == 200 else ()
+            return {each["client_id"]: each["streams"] for each in found if each.get("streams")}
+
+        def counts():
+            return [watched.metric("kafka_rebalance_streams_tasks", consumergroup=group, kind=kind) for kind in KINDS]
+
+        def numbers():
+            return sorted(tuple(tasks_in(each[kind]) for kind in KINDS) for each in members().values())
+
+        with instance("one", "one.example:7001"):
+            eventually(lambda: numbers() == [(2 * PARTITIONS, 0, 0)], waiting_for=members)
+            assert counts() == [2 * PARTITIONS, 0, 0], "no other process could have the copies"
+            with instance("two", "[2001:db8::7]:7002"):
+                eventually(lambda: numbers() == [(PARTITIONS, PARTITIONS, 0)] * 2, waiting_for=members)
+                one, two = (members()[f"{name}-StreamThread-1-consumer"] for name in ("one", "two"))
+                assert (one["standby"], two["standby"]) == (two["active"], one["active"])
+                assert (one["endpoint"], two["endpoint"]) == ("one.example:7001", "[2001:db8::7]:7002")
+                assert one["process_id"] != two["process_id"]
+                eventually(lambda: counts() == [2 * PARTITIONS, 2 * PARTITIONS, 0], waiting_for=counts)
+                assert watched.metric("kafka_rebalance_idle_members", consumergroup=group) == 0
+                url = f"http://127.0.0.1:{watched.role.port}"
+                text = eventually(lambda: explanation(group, url, capsys, "Tasks: 8 active, 8 standby and 0 warm-up"))
+                copies = ", ".join(task_ids(one["standby"]))
+                assert f"one-StreamThread-1-consumer: standby {copies}; endpoint one.example:7001" in text
+                page = watched.get(f"/group?name={group}")[1]
+                assert (
+                    f"active {', '.join(task_ids(two['active']))}; standby {', '.join(task_ids(one['active']))}" in page
+                )
+                assert two["process_id"] in page
+
+
+def started(kafka, tmp_path, group, subtopologies, name, settings=None, **more):
+    """A running instance of a streams group's application."""
+    config = {
+        "client": "streams-timed",
+        "name": name,
+        "group": group,
+        "bootstrap": kafka.bootstrap_servers,
+        "directory": str(tmp_path),
+        "subtopologies": subtopologies,
+        "settings": {"group.protocol": "streams", **(settings or {})},
+        **more,
+    }
+    return closing(start_member(kafka, config))
+
+
+def tasks_in(by_subtopology):
+    return len(task_ids(by_subtopology))
+
+
+def task_ids(by_subtopology):
+    return [f"{subtopology}_{number}" for subtopology, text in by_subtopology.items() for number in ranges(text)]
 
 
 def tasks_of(assigned, subtopologies):

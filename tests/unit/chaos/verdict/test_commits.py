@@ -83,3 +83,13 @@ def test_a_member_commits_what_it_processed_once_a_second_and_before_it_gives_it
     now += COMMIT_S
     member.commit_when_due()
     assert len(done) == 2
+
+
+def test_a_client_whose_callbacks_must_not_wait_commits_in_its_own_way_there():
+    waited, sent = [], []
+    member = Commits(False, waited.append, sent.append)
+    member.read(0, 5)
+    member.give_up([0], "revoked")
+    member.read(1, 2)
+    member.commit()
+    assert (sent, waited) == ([{0: 6}], [{1: 3}])

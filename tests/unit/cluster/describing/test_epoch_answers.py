@@ -16,7 +16,7 @@ from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber, P
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import CONSUMER_DESCRIBE
 from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAMS_DESCRIBE
-from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group import GroupState, GroupType, StreamsMember
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 ROWS = {(row["api"], row["version"], bool(row["kafkas_groups"][0]["members"])): row for row in GOLDEN["describes"]}
@@ -49,6 +49,20 @@ def test_tasks_of_a_streams_group_are_partitions_of_their_topics():
     (group,) = STREAMS_DESCRIBE.decode(frame("StreamsGroupDescribe", 0), 0)
     members = described_epochs(group, GroupType.STREAMS).epochs.members
     assert members[0].member.assigned == {"clicks": (1, 2), "store-changelog": (1, 2)}
+
+
+def test_a_member_of_a_streams_group_has_its_tasks_endpoint_and_process():
+    (group,) = STREAMS_DESCRIBE.decode(frame("StreamsGroupDescribe", 0), 0)
+    first, second = described_epochs(group, GroupType.STREAMS).members
+    tasks = {"active": {"0": (1, 2)}, "standby": {"0": (3,)}, "warmup": {"1": (4,)}}
+    assert first.streams == StreamsMember("p-1", "h:65000", **tasks)
+    assert second.streams == StreamsMember("p-1", None, **tasks)
+
+
+def test_a_streams_member_that_is_away_has_no_tasks():
+    (group,) = STREAMS_DESCRIBE.decode(frame("StreamsGroupDescribe", 0), 0)
+    group["members"][0]["member_epoch"] = -2
+    assert described_epochs(group, GroupType.STREAMS).members[0].streams == StreamsMember("p-1", "h:65000")
 
 
 def test_a_group_with_an_error_is_not_described():
