@@ -93,7 +93,9 @@ def test_stalls_are_exact_and_as_the_members_measured_them(class_path, group, as
         assert all(abs(event[at] - ms) <= DIFFERENCE_MS_MAX for event, ms in zip(reported, logged, strict=True))
         assert all(event["timestamp_ms"] - event["started_ms"] >= CALLBACK_MS for event in reported)
     assert {event["assignor"] for event in group.reports(kind="assign")} == {protocol(assignor)}
-    assert len(group.reports(kind="member", callback="left")) == ROUNDS
+    left = group.reports(kind="member", callback="left")
+    assert len(left) == ROUNDS
+    assert {event["software"]["name"] for event in left} == {"apache-kafka-java"}
     group.sidecar.metrics()  # the first scrape that has a series shows it at 0
     timed = {"consumergroup": group.name, "callback": "revoked"}
     assert group.sidecar.metric("kafka_rebalance_member_callback_seconds_count", **timed) >= ROUNDS

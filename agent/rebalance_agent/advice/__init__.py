@@ -10,7 +10,8 @@ Everything works on one group's recorded events, without a clock or a client:
 - ``client_kinds``: derives which client libraries the members may use, and which assignors these libraries can run.
 - ``migration``: decides whether a group can change to the consumer protocol (KIP-848).
 - ``recommendation``: decides what to recommend, if a change is ``worth`` the effort; ``recommendation_text``: writes
-  the sentences of the recommendation; ``group_advice``: returns these sentences for `explain` and the page.
+  the sentences of the recommendation, with the ``change_steps`` for the clients; ``group_advice``: returns these
+  sentences for `explain` and the page.
 
 `explain`, the page, `whatif` and the pipeline call the same functions. ``docs/whatif.md`` states their limits.
 """

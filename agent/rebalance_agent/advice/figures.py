@@ -131,9 +131,10 @@ class WhatIf:
     partition-seconds, None if one of them is unknown. ``predicted``: the same moves with predicted stalls, for the
     recorded protocol; the difference from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: at
     the end, each member had the same partition numbers of several topics. ``assignor``: None if no assignor ran;
-    ``group_type``: the type at the end. ``clients``: the libraries that members may use, and ``partitions``: how many
-    were assigned, both at the end. ``slow``: the member for which the others waited most. ``host_spread``: the spread
-    of the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, for the group's own strategy; None if
+    ``group_type``: the type at the end. ``clients``: the libraries that members may use, ``gateway_clients``: those of
+    members for which a gateway runs the assignor, and ``partitions``: how many were assigned, all at the end. ``slow``:
+    the member for which the others waited most. ``host_spread``: the spread of the last recorded assignment.
+    ``spread_anew``: as in `StrategyOutcome`, for the group's own strategy; None if
     that strategy cannot be replayed.
     """
 
@@ -152,6 +153,7 @@ class WhatIf:
     recorded_upper: float | None = None
     host_spread: HostSpread | None = None
     spread_anew: HostSpread | None = None
+    gateway_clients: tuple[PossibleClients, ...] = ()
 
 
 def merged(parts: Sequence[WhatIf]) -> WhatIf:

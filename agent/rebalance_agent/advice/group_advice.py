@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.advice.client_kinds import possible_clients, usable
+from rebalance_agent.advice.client_kinds import clients_behind_gateways, possible_clients, usable
 from rebalance_agent.advice.outcomes import what_if
 from rebalance_agent.advice.recommendation import keeps_purpose, recommend
 from rebalance_agent.advice.replay.eligible_strategies import SIZE_MAX, ReplaySettings
@@ -35,9 +35,10 @@ def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames 
 def _candidates(history: RecordedHistory) -> list[str]:
     if history.group_type is not GroupType.CLASSIC:
         return list(known_strategies())  # all strategies are refused, and the sentence gives the reason
-    clients = possible_clients(history.decided[-1].closing)
+    last = history.decided[-1].closing
+    clients, behind = possible_clients(last, history.clients), clients_behind_gateways(last, history.clients)
     return [
         name
         for name in known_strategies()
-        if keeps_purpose(name, history.assignor) and usable(clients, history.assignor, name)
+        if keeps_purpose(name, history.assignor) and usable(clients, history.assignor, name, behind)
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from rebalance_agent.advice.client_kinds import possible_clients
+from rebalance_agent.advice.client_kinds import clients_behind_gateways, possible_clients
 from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, added
 from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, family, library_strategy, refusal
 from rebalance_agent.advice.replay.move_counts import Assignment, count_moves
@@ -98,7 +98,8 @@ def what_if(
         outcomes=tuple(outcomes),
         copartitioned=_copartitioned(history),
         group_type=history.group_type,
-        clients=possible_clients(last.closing) if last else (),
+        clients=possible_clients(last.closing, history.clients) if last else (),
+        gateway_clients=clients_behind_gateways(last.closing, history.clients) if last else (),
         partitions=sum(count_partitions(member.assigned) for member in members),
         slow=slow_member(history),
         recorded_upper=recorded_upper,

@@ -64,7 +64,7 @@ def recommend(what_if: WhatIf) -> Recommendation:
     best = _best(own, [candidate for candidate in candidates if not _clusters_more(candidate, what_if)])
     preferred = _best(own, candidates)
     better = best is not own
-    static = _static_saves(best.figures) and can_be_static(what_if.clients)
+    static = _static_saves(best.figures) and can_be_static((*what_if.clients, *what_if.gateway_clients))
     by_strategy = own.figures.stalled_partition_seconds - best.figures.stalled_partition_seconds
     by_static = best.figures.avoided_partition_seconds - best.figures.waited_partition_seconds
     saved = by_strategy + (by_static if static else 0.0)
@@ -138,7 +138,7 @@ def _candidates(what_if: WhatIf) -> list[StrategyOutcome]:
         for outcome in what_if.outcomes
         if outcome.refused is None
         and keeps_purpose(outcome.strategy, what_if.assignor)
-        and usable(what_if.clients, what_if.assignor, outcome.strategy)
+        and usable(what_if.clients, what_if.assignor, outcome.strategy, what_if.gateway_clients)
     ]
 
 

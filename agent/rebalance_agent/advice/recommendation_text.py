@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to
+from rebalance_agent.advice.change_steps import joined, steps
 from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.advice.replay.eligible_strategies import family, general_families, library_strategy
 from rebalance_agent.advice.slow_members import SlowMember
 from rebalance_agent.advice.worth import CLUSTERED_MAX, CLUSTERED_MIN, SKEW_MIN, WORTH_PARTITION_SECONDS
-from rebalance_agent.model.group import is_cooperative
 
 __all__ = ["REBALANCES_MIN", "Choice", "is_clustered", "sentence"]
 
@@ -44,7 +43,12 @@ class Choice:
 
 def sentence(what_if: WhatIf, choice: Choice) -> str:
     """Return the recommendation in sentences: the change, its steps, its savings, and its confidence."""
-    parts = (_main(what_if, choice), *_how(what_if, choice), *_rejected(what_if, choice), *_doubts(what_if, choice))
+    parts = (
+        _main(what_if, choice),
+        *(steps(what_if, choice.best.strategy) if choice.best else ()),
+        *_rejected(what_if, choice),
+        *_doubts(what_if, choice),
+    )
     return " ".join([*_slow(choice.slow), *_clustered(what_if, choice), *parts])
 
 
@@ -94,40 +98,6 @@ def _refused(what_if: WhatIf) -> str | None:
     return refused[0] if refused and len(refused) == len(what_if.outcomes) else None
 
 
-def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """Yield how the group's clients change to the strategy, and the cost of the change."""
-    if choice.best is None:
-        return
-    new, old = choice.best.strategy, what_if.assignor
-    changes = {kind: change_to(kind, old, new) for kinds in what_if.clients for kind in kinds}
-    rolling, stop, impossible = (
-        [kind for kind in ClientKind if changes.get(kind) is change]
-        for change in (Change.ROLLING, Change.STOP, Change.IMPOSSIBLE)
-    )
-    second = f"each second of this costs {what_if.partitions} partition-seconds"
-    if not stop and not impossible:
-        yield (
-            "The change takes two rolling restarts: first with both assignors in each member's list, then with "
-            f"{new} alone."
-        )
-    elif not rolling and not impossible:
-        yield (
-            "librdkafka rejects a list with both assignors: stop all members, change the assignor, and start them "
-            f"again; {second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka "
-            "4.0) and librdkafka is 2.12 or newer."
-        )
-    else:
-        if any(len(kinds) > 1 for kinds in what_if.clients):
-            yield "The steps depend on the members' client library, which is not visible."
-        if rolling:
-            yield f"{_joined(rolling)}: two rolling restarts, first with both assignors in each member's list."
-        if stop:
-            yield f"{_joined(stop)}: all members must stop at the same time, and {second}."
-        if impossible:
-            kind = "cooperative assignor" if is_cooperative(new) else "such assignor"
-            yield f"{_joined(impossible)}: no {kind}."
-
-
 def _rejected(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     """Yield why a strategy with better figures is not recommended."""
     if choice.rejected is None or (anew := choice.rejected.spread_anew) is None:
@@ -172,7 +142,7 @@ def _gains(own: Figures, best: Figures) -> str:
     """Return what gets better and what gets worse, as text."""
     lines = list(_differences(own, best))
     better, worse = ([text for good, text in lines if good is is_better] for is_better in (True, False))
-    return f"{_joined(better)}, though {_joined(worse)}" if worse else _joined(better)
+    return f"{joined(better)}, though {joined(worse)}" if worse else joined(better)
 
 
 def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
@@ -213,7 +183,3 @@ def _static(outcome: StrategyOutcome, *, alone: bool) -> str:
 
 def _amount(seconds: float) -> str:
     return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"  # noqa: PLR2004 - two figures are enough
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)

@@ -167,7 +167,7 @@ class GroupMember:
         "the consumer that now has the member's seat, if a gateway handed it over; `client_id` and `host` remain "
         "those of the seat's first consumer, as the coordinator has them",
     ]
-    software: Annotated[ClientSoftware | None, "name and version of the client library, if a gateway reports it"]
+    software: Annotated[ClientSoftware | None, "name and version of the client library, if it is reported"]
     streams: Annotated[StreamsMember | None, "process and tasks, in streams groups (KIP-1071)"]
 
 

@@ -16,6 +16,7 @@ from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import topic_partitions
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["ERROR_TEXT_MAX", "EventBuilder", "HasTopicPartition", "error_text"]
 
@@ -49,13 +50,19 @@ class EventBuilder:
         source: MembershipSource,
         reporter: Reporter,
         progress: ConsumerProgress | None = None,
+        software: ClientSoftware | None = None,
     ) -> None:
-        """``source`` returns the member's generation and ids; ``progress`` counts records; ``reporter`` sends."""
+        """Start without events.
+
+        ``source`` returns the member's generation and ids; ``progress`` counts records; ``reporter`` sends;
+        ``software``: the client's library.
+        """
         self.group = group
         self._client_id = client_id
         self._source = source
         self._reporter = reporter
         self._progress = progress
+        self._software = software
         self._waited: tuple[float | None, float | None] = (None, None)
         self._last = Membership()
         self._unexplained: MemberEvent | None = None
@@ -121,6 +128,7 @@ class EventBuilder:
                         reprocessed_records=reprocessed,
                         join_seconds=join_seconds,
                         sync_seconds=sync_seconds,
+                        software=self._software,
                     )
                 )
             )

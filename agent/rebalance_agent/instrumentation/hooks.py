@@ -20,6 +20,7 @@ from rebalance_agent.instrumentation.suppress import logger
 from rebalance_agent.instrumentation.timed import TimedCallback
 from rebalance_agent.instrumentation.warmup import warm_up
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["Instrumentation"]
 
@@ -35,6 +36,7 @@ class Instrumentation:
         *,
         group: str,
         client_id: str,
+        software: ClientSoftware | None = None,
         membership: MembershipSource = Membership,
         positions: Positions | None = None,
         clock: Clock | None = None,
@@ -48,6 +50,7 @@ class Instrumentation:
         Args:
             group: the consumer group.
             client_id: the consumer's ``client.id``.
+            software: the client library that joins the group, by the name that it sends to brokers (KIP-511).
             membership: returns the member's generation and ids; called for every event.
             positions: returns the client's positions. If it is given, the adapter also has to call ``progress`` with
                 the offsets that are read and committed. Without it, records that are consumed again are not counted.
@@ -63,7 +66,12 @@ class Instrumentation:
         self._clock = clock or SystemClock()
         self.progress = None if positions is None else ConsumerProgress(positions)
         self._builder = EventBuilder(
-            group, client_id, membership, reporter or _reporter(events_url, events_token, on_event), self.progress
+            group,
+            client_id,
+            membership,
+            reporter or _reporter(events_url, events_token, on_event),
+            self.progress,
+            software,
         )
         self.leading = Leading(self._builder, self._clock) if reports_generations() else None
 

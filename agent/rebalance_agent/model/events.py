@@ -246,7 +246,8 @@ class MemberEvent:
         float | None, "from gateways: how long the callback took, according to the client's own metrics (KIP-714)"
     ] = None
     software: Annotated[
-        ClientSoftware | None, "from gateways: the client library that the client names (ApiVersions, KIP-511)"
+        ClientSoftware | None,
+        "the client library, as an instrumented client reports it or as a client names it to a gateway (KIP-511)",
     ] = None
     client_metrics: Annotated[
         ClientMetrics | None, "from gateways: what the client pushed (KIP-714) since the member's previous event"

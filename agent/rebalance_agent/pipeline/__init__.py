@@ -5,6 +5,7 @@
 - ``tried_releases``: which release has tried to read a rejected value.
 - ``table_schema``: defines a table by its columns, key and partitions. ``percentiles``: computes percentiles as Spark
   columns.
+- ``study_reports``: reads from events what leaders and members reported about the generations that `whatif` replays.
 - ``increments``: finds the days of groups that changed since the last run. ``write_conflicts``: repeats writes that
   conflict.
 - ``changes``: finds changes in groups, and slow members, with statistics that need no Spark, and builds their tables.

@@ -46,7 +46,7 @@ class MemberLoad:
 
     ``target``: the number of partitions that the assignor aims to give it. ``topics``: its subscription. ``where``: its
     workload, if its sidecar reported it. ``occupant``: the consumer that has the member's seat, if a gateway reported a
-    consumer other than the one that the coordinator names. ``software``: its client library, if a gateway reported it.
+    consumer other than the one that the coordinator names. ``software``: its client library, if reported.
     ``streams``: its tasks and process; None in groups of other types than streams.
     """
 

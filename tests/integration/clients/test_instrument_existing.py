@@ -13,7 +13,9 @@ from kafka.consumer.subscription_state import ConsumerRebalanceListener
 
 import rebalance_agent
 from rebalance_agent.errors import InvalidInputError
-from support.observer.observing import PATIENCE_S, create_topic
+from rebalance_agent.model.events import Callback
+from support.gateway.running import gateway
+from support.observer.observing import PATIENCE_S, create_topic, eventually
 from support.observer.sidecars import arrives, reported
 
 pytestmark = pytest.mark.integration
@@ -96,6 +98,8 @@ def test_aiokafka_before_its_start(kafka, topic, sidecar):
     assert callbacks(sidecar) == [("assigned", {topic: "0-3"}), ("left", {topic: "0-3"})]
     [decision] = arrives(sidecar, kind="assign")
     assert decision["assignor"] == "roundrobin"
+    named = {"name": "aiokafka", "version": aiokafka.__version__}
+    assert reported(sidecar, kind="member", callback="assigned")[0]["software"] == named
     assert arrives(sidecar, kind="member", callback="assigned")[0]["join_seconds"] > 0
 
 
@@ -117,3 +121,27 @@ def test_confluent_kafka_by_a_proxy(kafka, topic, sidecar):
     assert {event["group"] for event in sidecar.taken} == {topic}
     assert sidecar.taken[0]["generation"] == 1
     assert seen == [(True, PARTITIONS)]
+
+
+def of_confluent_kafka(bootstrap, group, sidecar):
+    own = confluent_kafka.Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    return rebalance_agent.instrument(own, client_id="rdkafka", events_url=sidecar.url)
+
+
+def of_kafka_python(bootstrap, group, sidecar):
+    own = kafka_python.KafkaConsumer(bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest")
+    return rebalance_agent.instrument(own, events_url=sidecar.url)
+
+
+@pytest.mark.parametrize(("make", "wait"), [(of_confluent_kafka, 0.1), (of_kafka_python, POLL_MS)])
+def test_the_reported_library_is_the_one_that_the_client_names_to_brokers(kafka, topic, sidecar, make, wait):
+    """A gateway reads the library from the client's ApiVersions request."""
+    produce(kafka.bootstrap_servers, topic)
+    with gateway(kafka.bootstrap_servers) as through:
+        consumer = make(through.bootstrap, topic, sidecar)
+        consumer.subscribe([topic])
+        until(lambda: reported(sidecar, callback="assigned"), lambda: consumer.poll(wait))
+        named = eventually(lambda: through.reported(Callback.ASSIGNED))[0].software
+        consumer.close()
+    assert (named.name, named.version) != ("", "")
+    assert reported(sidecar, callback="assigned")[0]["software"] == {"name": named.name, "version": named.version}

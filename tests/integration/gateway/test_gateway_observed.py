@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rebalance_agent.advice import history_of, what_if
+from rebalance_agent.advice.client_kinds import ClientKind
+from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.partitions import count_partitions
 from support.gateway.agreed import disagreements, moves_that_differ, ranges
 from support.gateway.gatewaying import gatewaying
@@ -52,6 +55,9 @@ def test_observer_and_gateway_agree_on_every_generation(kafka, own, strategy, di
         finally:
             for each in consumers:
                 each.close()
+    compared = what_if(history_of(map(event_from_json, reported)), [strategy])
+    # The clients have no such strategy, so the gateway runs it.
+    assert (compared.clients, compared.gateway_clients) == ((), ((ClientKind.LIBRDKAFKA,),))
     generations = [each for each in reported if each["kind"] == "generation"]
     assert {each["assignor"] for each in generations} == {strategy}
     newest = generations[-1]

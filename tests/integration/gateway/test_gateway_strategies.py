@@ -6,11 +6,18 @@ import contextlib
 import uuid
 
 import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaConsumer
+from kafka.coordinator.assignors.abstract import RebalanceProtocol as RebalanceProtocolOfClient
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.errors import KafkaConfigurationError
 
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.group import RebalanceProtocol
 from support.gateway.agreed import held
-from support.gateway.running import Plain, gateway
+from support.gateway.running import KafkaPython, Plain, gateway
 from support.observer.observing import create_topic, eventually
 
 pytestmark = pytest.mark.integration
@@ -80,3 +87,57 @@ def test_every_strategy_assigns_like_our_own_assignor_for_the_same_members(kafka
             # LeaveGroup.
             those.pop(max(those, key=lambda client: len(those[client].owned))).close()
         eventually(all_agree, waiting_for=seen)
+
+
+class BothProtocols(CooperativeStickyAssignor):
+    """As in Java, a consumer that also lists an eager assignor is eager. kafka-python itself refuses such a list."""
+
+    def supported_protocols(self):
+        return [RebalanceProtocolOfClient.COOPERATIVE, RebalanceProtocolOfClient.EAGER]
+
+
+def test_two_rolling_restarts_lead_from_an_eager_to_a_cooperative_strategy(kafka):
+    """The steps that `change_steps` describes: no member is refused, and the strategies follow."""
+    group, admin = f"rolling-{uuid.uuid4().hex[:8]}", AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    create_topic(kafka.bootstrap_servers, group, PARTITIONS)
+    members, seen = {}, {}
+
+    def stable(*assignors):
+        now = admin.describe_consumer_groups([group])[group].result()
+        shares = {each.client_id: len(each.assignment.topic_partitions) for each in now.members}
+        seen["now"] = now.state.name, now.partition_assignor, shares
+        even = shares == dict.fromkeys(members, PARTITIONS // len(members))
+        return now.state.name == "STABLE" and now.partition_assignor in assignors and even
+
+    with (
+        gateway(kafka.bootstrap_servers, f"{group}=weighted-sticky") as eager,
+        gateway(kafka.bootstrap_servers, f"{group}=cooperative-weighted-sticky") as cooperative,
+        contextlib.ExitStack() as stack,
+    ):
+
+        def replace(client, name, through, *own):
+            if old := members.pop(client, None):
+                old.close()
+            settings = {"partition_assignment_strategy": list(own)}
+            members[name] = KafkaPython(through.bootstrap, group, group, name, **settings)
+            stack.callback(members[name].close)
+
+        range_, sticky = RangePartitionAssignor, BothProtocols
+        for client in ("a", "b"):
+            replace(None, client, eager, range_)
+        eventually(lambda: stable("weighted-sticky"), waiting_for=seen)
+        for client in ("a", "b"):
+            replace(client, f"{client}1", eager, range_, sticky)
+            eventually(lambda: stable("weighted-sticky"), waiting_for=seen)
+        replace("a1", "a2", cooperative, sticky)
+        eventually(lambda: stable("cooperative-sticky"), waiting_for=seen)
+        replace("b1", "b2", cooperative, sticky)
+        eventually(lambda: stable("cooperative-weighted-sticky"), waiting_for=seen)
+
+
+def test_librdkafka_and_kafka_python_refuse_the_list_that_rolling_restarts_need(kafka):
+    both = [RangePartitionAssignor, CooperativeStickyAssignor]
+    with pytest.raises(KafkaConfigurationError, match="COOPERATIVE"):
+        KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="both", partition_assignment_strategy=both)
+    with pytest.raises(KafkaException, match="cooperative"):
+        Plain(kafka.bootstrap_servers, "both", "t", **{"partition.assignment.strategy": "range,cooperative-sticky"})

@@ -7,10 +7,13 @@ from dataclasses import asdict, replace
 import pytest
 
 from rebalance_agent.advice import fidelity, history_of, recommend, what_if
+from rebalance_agent.advice.client_kinds import ClientKind
 from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import event_id
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.pipeline.recommendations.recommendation_rows import recommendations
 from rebalance_agent.pipeline.tables import whatif_tables as module
 from rebalance_agent.pipeline.tables.advice_schemas import FIDELITY, RECOMMENDATIONS, WHATIF
@@ -19,6 +22,7 @@ from rebalance_agent.pipeline.tables.whatif_tables import fidelities, read_studi
 from support.assignors.walks import Walk
 from support.pipeline.event_rows import events_frame
 from support.tracker.histories import START_MS, clustered, walked
+from support.tracker.tracking import assigned
 
 
 def of_group(events, group):
@@ -157,6 +161,29 @@ def test_a_report_with_its_cluster_speaks_of_that_ones_group_only(spark):
     reports = [replace(each, cluster_id="other") for each in REPORTS]
     found = rows(fidelities(study(spark, {"here": here, "there": there}, reports)), "cluster_id", "assignor")
     assert {cluster: row["checked"] for (cluster, _), row in found.items()} == {"c": 0, "other": len(REPORTS)}
+
+
+def test_the_reports_of_the_last_members_name_their_clients(spark):
+    """The last report of each member counts, although its sidecar does not know the cluster."""
+    events = of_group([replace(each, assignor="weighted-sticky") for each in clustered(8, name="sticky")], "clients")
+    emptied = replace(ENDED[0], group="clients", cluster_id="c", timestamp_ms=events[-1].timestamp_ms + 60_000)
+    named = ClientSoftware("confluent-kafka-python", "2.16.1")
+    reports = [
+        replace(
+            assigned(member.member_id, 0, at_ms, 1, ()).event,
+            event_id=f"{member.member_id}-{at_ms}",
+            group="clients",
+            client_id=member.client_id,
+            evidence=Evidence.GATEWAY,
+            software=software,
+        )
+        for event in events
+        for member in event.members
+        for at_ms, software in ((0, ClientSoftware("kafka-python", "3.0.12")), (1, named), (2, None))
+    ]
+    distinct = list({each.event_id: each for each in reports}.values())
+    found = read_studies(study(spark, {"clients": [*events, emptied]}, distinct).toPandas()).whatif
+    assert (found.clients, found.gateway_clients) == ((), ((ClientKind.LIBRDKAFKA,),))
 
 
 def test_a_group_that_no_task_can_hold_is_refused_by_name(spark, monkeypatch):

@@ -161,13 +161,14 @@ class Plain:
 class KafkaPython:
     """kafka-python's own consumer, polled by a thread."""
 
-    def __init__(self, bootstrap, group, topic, client_id):
+    def __init__(self, bootstrap, group, topic, client_id, **settings):
         self._settings = {
             "bootstrap_servers": bootstrap,
             "group_id": group,
             "client_id": client_id,
             "heartbeat_interval_ms": 200,
             "session_timeout_ms": 10_000,
+            **settings,
         }
         self._topic, self._stop = topic, threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -2,8 +2,18 @@
 
 import pytest
 
-from rebalance_agent.advice.client_kinds import Change, ClientKind, change_to, possible_clients, usable
+from rebalance_agent.advice.client_kinds import (
+    Change,
+    ClientKind,
+    change_behind_gateway,
+    change_to,
+    clients_behind_gateways,
+    possible_clients,
+    usable,
+)
+from rebalance_agent.advice.replay.reported_clients import ReportedClient
 from rebalance_agent.model.events import MemberSnapshot
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from support.observer.fakes import generation_event
 
 JAVA, GO, PYTHON, PYTHON_2, LIBRDKAFKA, AIOKAFKA, SARAMA, KAFKA_GO, KAFKAJS = ClientKind
@@ -65,9 +75,86 @@ def test_a_mixed_group_has_each_of_its_client_kinds_once():
     assert possible(member("rdkafka"), member("kgo"), member("rdkafka")) == ((GO,), (LIBRDKAFKA,))
 
 
+CONFLUENT = ClientSoftware("confluent-kafka-python", "2.16.1-rdkafka-2.16.0")
+
+
+def found(client, assignor="range", client_id="mine"):
+    """The libraries of members that run the assignor themselves, and of those for which a gateway runs it."""
+    one = member(client_id)
+    event, reported = generation_event(group="orders", assignor=assignor, members=(one,)), {one.member_id: client}
+    return possible_clients(event, reported), clients_behind_gateways(event, reported)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "kind"),
+    [
+        ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0", LIBRDKAFKA),
+        ("librdkafka", "2.16.0", LIBRDKAFKA),
+        ("apache-kafka-java", "4.3.0", JAVA),
+        ("kgo", "1.22.0", GO),
+        ("kafka-python", "3.0.12", PYTHON),
+        ("kafka-python", "2.2.0", PYTHON_2),
+        ("aiokafka", "0.14.0", AIOKAFKA),
+        ("sarama", "1.45.0", SARAMA),
+    ],
+)
+def test_the_reported_library_decides_even_against_a_client_id(name, version, kind):
+    client = ReportedClient(ClientSoftware(name, version), instrumented=True)
+    assert found(client, client_id="kafkajs") == (((kind,),), ())
+
+
+def test_a_reported_library_that_is_not_known_here_rules_out_nothing():
+    assert found(ReportedClient(ClientSoftware("theirs"), behind_gateway=True)) == (possible(member()), ())
+
+
+@pytest.mark.parametrize(
+    ("assignor", "software", "instrumented", "gateway_runs"),
+    [
+        ("weighted-sticky", CONFLUENT, False, True),
+        ("sticky", CONFLUENT, False, True),  # librdkafka has no such assignor
+        ("range", CONFLUENT, False, False),
+        ("cooperative-sticky", CONFLUENT, False, False),
+        ("theirs", CONFLUENT, False, False),
+        # An instrumented client of a library that accepts other assignors runs the strategy itself.
+        ("weighted-sticky", CONFLUENT, True, True),
+        ("weighted-sticky", ClientSoftware("kafka-python", "3.0.12"), True, False),
+        ("weighted-sticky", ClientSoftware("kafka-python", "3.0.12"), False, True),
+        ("weighted-sticky", None, True, False),
+    ],
+)
+def test_a_gateway_runs_the_strategy_for_clients_that_do_not_have_it(assignor, software, instrumented, gateway_runs):
+    own, behind = found(ReportedClient(software, instrumented, behind_gateway=True), assignor)
+    assert (len(own), len(behind)) == ((0, 1) if gateway_runs else (1, 0))
+
+
+def test_clients_of_a_gateway_that_name_no_library_may_be_any_of_the_same_protocol():
+    client = ReportedClient(behind_gateway=True)
+    assert found(client, "weighted-sticky")[1] == (tuple(ClientKind),)
+    assert found(client, "cooperative-weighted-sticky")[1] == ((JAVA, GO, PYTHON, LIBRDKAFKA),)
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "expected"),
     [
+        (LIBRDKAFKA, "weighted-sticky", "cooperative-weighted-sticky", Change.STOP),
+        (PYTHON, "weighted-sticky", "cooperative-weighted-sticky", Change.STOP),
+        (JAVA, "weighted-sticky", "cooperative-weighted-sticky", Change.ROLLING),
+        (SARAMA, "weighted-sticky", "cooperative-weighted-sticky", Change.IMPOSSIBLE),
+        (KAFKAJS, "weighted-sticky", "cooperative-weighted-sticky", Change.IMPOSSIBLE),
+        (LIBRDKAFKA, "shuffled-roundrobin", "sticky", Change.RULE),
+        (KAFKAJS, "shuffled-roundrobin", "sticky", Change.RULE),
+        (LIBRDKAFKA, "cooperative-weighted-sticky", "weighted-sticky", Change.STOP),
+    ],
+)
+def test_a_client_behind_a_gateway_changes_only_with_its_protocol(kind, old, new, expected):
+    assert change_behind_gateway(kind, old, new) is expected
+    assert usable((), old, new, ((kind,),)) is (expected is not Change.IMPOSSIBLE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "expected"),
+    [
+        (LIBRDKAFKA, "cooperative-sticky", "range", Change.STOP),
         (JAVA, "range", "cooperative-sticky", Change.ROLLING),
         (GO, "range", "cooperative-sticky", Change.ROLLING),
         (PYTHON, "range", "cooperative-sticky", Change.ROLLING),

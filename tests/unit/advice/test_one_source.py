@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html import unescape
 
 import pytest
 
-from rebalance_agent.advice import recommend
+from rebalance_agent.advice import history_of, recommend
 from rebalance_agent.api.groups_api import GroupsApi
 from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.cli import main
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.event_json import json_line, value_to_json
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.ui.page.site import GroupPages, Site
 from support.http.api import api_of
 from support.http.asked import ask
 from support.observer.views import NOW, full_view
 from support.tracker.histories import clustered, on_hosts
+from support.tracker.tracking import assigned
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyspark")
@@ -43,6 +47,25 @@ def slow(events):
     return [*events[:-1], replace(last, slowest_member_id=last.members[0].member_id, slowest_seconds=1.9)]
 
 
+def behind_a_gateway(events, software):
+    """The same history, whose members a gateway reports: weighted-sticky for clients that have no such assignor."""
+    last = replace(events[-1], assignor="weighted-sticky")
+    reports = [
+        replace(
+            assigned(member.member_id, 0, 0, last.generation, ()).event,
+            event_id=f"report-{number}",
+            group=last.group,
+            timestamp_ms=last.timestamp_ms,
+            started_ms=last.timestamp_ms,
+            client_id=member.client_id,
+            evidence=Evidence.GATEWAY,
+            software=software,
+        )
+        for number, member in enumerate(last.members)
+    ]
+    return [*(replace(each, assignor="weighted-sticky") for each in events), *reports]
+
+
 def of_the_broker(events):
     return [replace(each, group_type=GroupType.CONSUMER, assignor="uniform") for each in events]
 
@@ -58,6 +81,8 @@ HISTORIES = {
     "broker": of_the_broker(clustered(8, away_s=1)),
     "hosts": on_hosts(topics=20, rebalances=5),
     "cured": on_hosts("shuffled-roundrobin", hosts=2, each=2, topics=20, partitions=2, rebalances=5, late=1),
+    "gateway": behind_a_gateway(clustered(8, name="sticky"), ClientSoftware("confluent-kafka-python", "2.16.1")),
+    "gateway_eager": behind_a_gateway(clustered(8, name="sticky"), ClientSoftware("sarama", "1.45")),
     "foreign": [replace(each, assignor="theirs") for each in clustered(8)],
 }
 
@@ -65,6 +90,8 @@ HISTORIES = {
 STRATEGY = {
     "aiokafka": "sticky",
     "hosts": "shuffled-roundrobin",
+    "gateway": "cooperative-weighted-sticky",
+    "gateway_eager": None,
     "cured": None,
     "cooperative": None,
     "broker": None,
@@ -98,6 +125,16 @@ def on_the_page(events):
 def in_the_report(events):
     from rebalance_agent.pipeline.tables.whatif_tables import read_studies, study_of  # noqa: PLC0415
 
+    reported = {
+        member_id: {
+            "software": asdict(client.software),
+            "instrumented": client.instrumented,
+            "behind_gateway": client.behind_gateway,
+            "member_id": member_id,
+        }
+        for member_id, client in history_of(events).clients.items()
+    }
+    events = [each for each in events if isinstance(each, GenerationEvent)]
     bodies = [json_line(each).decode() for each in events]
     rows = pd.DataFrame(
         {
@@ -107,6 +144,7 @@ def in_the_report(events):
             "leads": False,
             "instrumented": False,
             "largest": max(map(len, bodies)),
+            "clients": [*[None] * (len(events) - 1), json.dumps([*reported.values()])],
         }
     )
     text = json.dumps(value_to_json(study_of("c", "g", rows)))
@@ -128,5 +166,6 @@ def test_all_four_give_the_same_advice(name, capsys, monkeypatch):
     assert explained(capsys) == advice
     assert on_the_page(events) == advice
     assert report.strategy == STRATEGY.get(name, "cooperative-sticky")
-    assert report.advises is (name not in {"cooperative", "cured"})
+    assert report.advises is (name not in {"cooperative", "cured", "gateway_eager"})
+    assert ("A gateway runs weighted-sticky for the members." in report.sentence) is (name == "gateway")
     assert ("cooperative-sticky is not recommended: " in report.sentence) is (name == "cured")

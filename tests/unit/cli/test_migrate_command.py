@@ -90,6 +90,21 @@ def test_an_answer_that_depends_on_the_clients_says_so_and_is_not_a_yes(asked, c
     assert ("Steps:" in text) is (client_id == "own")
 
 
+def test_a_group_without_members_starts_them_and_has_its_last_recorded_assignor(asked):
+    events = walked(Walk(3), STRATEGIES["range"], 5)
+    code, text = asked(replace(ORDERS, members=(), assignor=None), events=events)
+    assert code == 0
+    assert "Yes: the group has no members; start them with the consumer protocol (KIP-848)." in text
+    assert "2. Start the members." in text
+    assert "one by one" not in text
+    assert "range (recorded)" in text
+
+
+def test_an_assignor_that_is_not_recorded_is_unknown():
+    figures = Figures(generations=1)
+    assert "the last assignor is unknown (recorded)" in what_if_text(figures, None, [])
+
+
 @pytest.mark.parametrize(("version", "fix"), [("2.11.1", "librdkafka 2.12 or later"), ("2.12.0", None)])
 def test_a_client_library_that_a_gateway_reported_is_known(asked, version, fix):
     group = replace(ORDERS, members=(replace(OLD, client_id="own"),))

@@ -29,7 +29,8 @@ def _protocol(limits: BrokerLimits) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.PROTOCOL,
             Verdict.UNKNOWN,
-            "The cluster's feature group.version must be 1 or more, which is not visible here; no group uses it yet",
+            "The cluster's feature group.version must be 1 or more, and no group uses the consumer protocol yet. The "
+            f"feature is not visible{f': {limits.version_problem}' if limits.version_problem else ''}",
             f"`kafka-features.sh describe` shows it, and `{upgrade}` sets it.",
         )
     elif limits.supported is False and limits.excluded:

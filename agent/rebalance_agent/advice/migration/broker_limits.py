@@ -28,12 +28,14 @@ class BrokerLimits:
 
     ``consumer_groups``: whether the cluster has a group of the consumer protocol, so that ``group.version`` allows it.
     ``group_version``: the level of that feature, 0 if it is not enabled; None if it is not known.
+    ``version_problem``: why it is not known; empty if it is known.
     """
 
     broker: Mapping[str, str]
     group: Mapping[str, str]
     consumer_groups: bool = False
     group_version: int | None = None
+    version_problem: str = ""
 
     @property
     def policy(self) -> str | None:

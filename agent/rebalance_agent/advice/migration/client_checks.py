@@ -10,7 +10,6 @@ from rebalance_agent.advice.client_kinds import (
     ClientKind,
     PossibleClients,
     is_adapted,
-    named_kind,
     possible_kinds,
 )
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
@@ -110,9 +109,7 @@ def client_kinds(group: MigratingGroup) -> Mapping[MigratingMember, PossibleClie
 
 
 def _kinds_of(member: MigratingMember, group: MigratingGroup) -> PossibleClients:
-    if member.software and (kind := named_kind(member.software)):
-        return (kind,)
-    return possible_kinds(group.group, group.assignor, member.client_id, member.user_data)
+    return possible_kinds(group.group, group.assignor, member.client_id, member.user_data, member.software)
 
 
 def _unable(kinds: Mapping[MigratingMember, PossibleClients]) -> list[MigratingMember]:

@@ -35,7 +35,7 @@ class MigratingMember:
     ``malformed``: the member's subscription or assignment is not in the consumer protocol's form.
     ``assignment_user_data``: bytes of user data that the assignor wrote for the member. ``user_data``: bytes of user
     data in the subscription. ``settled``: in a group of type consumer, the member has its assignment of the newest
-    epoch, and nothing to revoke. ``software``: the client library, if a gateway reported it.
+    epoch, and nothing to revoke. ``software``: the client library, if it is reported.
     """
 
     member_id: str

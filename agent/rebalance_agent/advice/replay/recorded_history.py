@@ -6,10 +6,11 @@ Events do not contain racks and loads of partitions, so these count as unknown, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from rebalance_agent.advice.replay.reported_clients import ReportedClient, reported_clients
 from rebalance_agent.assignors.roster import Roster, prepare_roster
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
@@ -89,6 +90,7 @@ class RecordedHistory:
     """One group's past: all ended ``rebalances`` in order, and the ``generations`` of which they consist.
 
     ``lead``: ids of lead-in events: strategies are replayed through them, but another part of the history counts them.
+    ``clients``: member id -> client, of the members that report.
     """
 
     cluster_id: str
@@ -96,6 +98,7 @@ class RecordedHistory:
     generations: tuple[GenerationEvent, ...]
     rebalances: tuple[RecordedRebalance, ...]
     lead: frozenset[str] = frozenset()
+    clients: Mapping[str, ReportedClient] = field(default_factory=dict)
 
     def counts(self, event: GenerationEvent) -> bool:
         """Return whether figures include this event."""
@@ -138,12 +141,15 @@ class RecordedHistory:
 
 
 def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
-    """Return the history in one group's ``events``: the newest revision of each event; other kinds are ignored.
+    """Return the history in one group's ``events``: the newest revision of each generation.
+
+    Member events, oldest first, name the members' clients; other kinds are ignored.
 
     ``lead``: ids of lead-in events, see `RecordedHistory`. Left out are: parts of an event that was split by member and
     not merged again, generations before a change of the group's type, and an episode that has not ended.
     """
     newest: dict[str, GenerationEvent] = {}
+    events = tuple(events)
     for event in events:
         if isinstance(event, GenerationEvent) and event.parts == 1:
             earlier_revision = newest.get(event.event_id)
@@ -154,7 +160,7 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
     rebalances = tuple(_rebalances(kept))
     last = kept[-1] if kept else None
     names = (last.cluster_id, last.group) if last else ("", "")
-    return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead))
+    return RecordedHistory(*names, tuple(kept), rebalances, frozenset(lead), reported_clients(events))
 
 
 def size_of(event: GenerationEvent) -> int:

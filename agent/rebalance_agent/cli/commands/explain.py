@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
 def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = remembered_rebalances(groups, options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
-    history = history_of(event for detail in details for event in detail.events)
+    history = history_of(event for detail in details for event in (*detail.events, *detail.reports))
     now = groups.group(options.group)
     return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, now)
 

@@ -86,13 +86,14 @@ def run(options: argparse.Namespace) -> int:
         return _watched(options, inputs, wishes)
     answer = readiness(inputs.group, inputs.limits, wishes)
     report = report_of(inputs.past)
-    compared = _compared(history_of(inputs.past), inputs, wishes)
+    history = history_of(inputs.past)
+    compared = _compared(history, inputs, wishes)
     if options.output != "text":
         print(as_text(as_json(answer, inputs.broker, step_of(answer), compared, report), options.output))
         return _exit_code(answer)
     print(readiness_text(answer, inputs.broker, cluster_flags_text(options)), end="")
     if compared is not None:
-        print(f"\n{what_if_text(compared[0], inputs.group.assignor, compared[1])}", end="")
+        print(f"\n{what_if_text(compared[0], history.assignor, compared[1])}", end="")
     if report is not None:
         print(f"\n{report_text(report)}", end="")
     return _exit_code(answer)

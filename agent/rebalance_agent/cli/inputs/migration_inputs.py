@@ -36,7 +36,7 @@ class MigrationInputs:
 
     ``broker``: the id of the broker with the settings in ``limits``. ``position``: the offset of the last record that
     was applied. ``similar``: if there is no such group, the end of the error that names a similar one. ``past``: the
-    recorded events; ``software``: the client library of each member that a gateway has reported in them, by member id.
+    recorded events; ``software``: the client library of each member that they name, by member id.
     """
 
     limits: BrokerLimits
@@ -106,17 +106,19 @@ def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
     broker = leader if leader >= 0 else min(cluster.brokers())
     types = {listed.group_type for listed in cluster.list_groups().groups}
     of_broker, of_group = _settings(cluster, "broker", str(broker)), _settings(cluster, "group", group)
-    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types, _group_version(cluster))
+    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types, *_group_version(cluster))
 
 
-def _group_version(cluster: Cluster) -> int | None:
-    """Return the level of the feature that allows consumer groups; None if it cannot be read."""
+def _group_version(cluster: Cluster) -> tuple[int | None, str]:
+    """Return the level of the feature that allows consumer groups; None, and the reason, if it cannot be read."""
     try:
         with closing(cluster.broker_client()) as client:
             features = finalized_features(client)
-    except (ClusterError, InvalidInputError):
-        return None
-    return None if features is None else features.get("group.version", 0)
+    except InvalidInputError as error:
+        return None, f"{error.field} {error.problem}".strip()
+    except ClusterError as error:
+        return None, str(error)
+    return (None, "the brokers report no features") if features is None else (features.get("group.version", 0), "")
 
 
 def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:

@@ -60,9 +60,10 @@ def _from_agent(groups: GroupSource, group: str) -> GroupPast:
 
 def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
     try:
-        return groups.rebalance(group, identity).events
+        rebalance = groups.rebalance(group, identity)
     except NotKnownError:
         return ()  # the rebalance was evicted meanwhile: the agent keeps only the last rebalances
+    return (*rebalance.events, *rebalance.reports)
 
 
 def _from_file(name: str, group: str) -> GroupPast:

@@ -48,6 +48,8 @@ def _verdict(answer: MigrationReadiness) -> str:
     if not answer.online:
         return wrapped("No: its members cannot change to the consumer protocol (KIP-848) while the group runs.")
     change = "its members can change to the consumer protocol (KIP-848) one by one, while the group runs"
+    if not answer.group.members:
+        change = "the group has no members; start them with the consumer protocol (KIP-848)"
     if answer.none_able:
         return wrapped(
             "No: the brokers allow it, but no member has a client that supports the consumer protocol (KIP-848)."
@@ -68,6 +70,7 @@ def _finding(finding: MigrationFinding) -> Iterator[str]:
 def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     yield "Steps:"
     number = len(answer.group.of(GroupType.CLASSIC))
+    back = "restart the new members" if number else "stop all members, and start them"
     yield wrapped(
         "1. In the members' configuration set group.protocol=consumer, and remove partition.assignment.strategy, "
         "session.timeout.ms and heartbeat.interval.ms, which clients reject with group.protocol=consumer.",
@@ -79,15 +82,15 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     else:
         yield "  2. Start the members."
     yield wrapped(
-        "To go back, restart the new members with the old configuration. Committed offsets are kept in both "
-        "directions.",
+        f"To go back, {back} with the old configuration. Committed offsets are kept in both directions.",
         "  ",
     )
 
 
 def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[BrokerOutcome]) -> str:
     """Return a table that compares the recorded rebalances with the brokers' assignors."""
-    rows = [_row(f"{printable(assignor or UNKNOWN)} (recorded)", recorded, None, expected=False)]
+    name = printable(assignor) if assignor else "the last assignor is unknown"
+    rows = [_row(f"{name} (recorded)", recorded, None, expected=False)]
     rows += [
         _row(outcome.assignor, outcome.figures, outcome.stalled_max, expected=True)
         for outcome in outcomes

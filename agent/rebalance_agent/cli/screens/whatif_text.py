@@ -36,7 +36,7 @@ def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: st
         "\n".join([heading, *more]),
         _table(what_if),
         "\n".join(_refused(what_if.outcomes)),
-        "\n".join([*_trust(what_if), *_fidelity(fidelity)]),
+        "\n".join([*_trust(what_if), *_fidelity(what_if, fidelity)]),
         wrapped(f"Recommendation: {printable(advice.sentence)}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -92,7 +92,8 @@ def csv_rows(result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
 def _table(what_if: WhatIf) -> str:
     rows: list[tuple[str, ...]] = []
     if what_if.recorded.generations:
-        name = f"{what_if.assignor or UNKNOWN} (recorded)"
+        unnamed = UNKNOWN if what_if.group_type is GroupType.CLASSIC else "assigned by the broker"
+        name = f"{what_if.assignor or unnamed} (recorded)"
         *row, stalled = _row(name, what_if.protocol.value, what_if.recorded, what_if.spread_anew)
         rows.append((*row, _recorded_stalls(what_if) if what_if.recorded.stalls else stalled))
     rows += [
@@ -159,7 +160,9 @@ def _trust(what_if: WhatIf) -> Iterator[str]:
     )
 
 
-def _fidelity(fidelity: Fidelity) -> Iterator[str]:
+def _fidelity(what_if: WhatIf, fidelity: Fidelity) -> Iterator[str]:
+    if what_if.group_type is not GroupType.CLASSIC:
+        return  # no strategy was replayed, so there is no replay to trust
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
         if line.checked:

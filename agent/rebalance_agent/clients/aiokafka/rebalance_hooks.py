@@ -22,8 +22,12 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
 from rebalance_agent.instrumentation.consumer_progress import FROM_START, Offsets, Partition
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = ["AiokafkaHooks", "accepted", "instrument"]
+
+_SOFTWARE = ClientSoftware("aiokafka", aiokafka.__version__)
+"""Name and version; aiokafka itself sends neither to brokers."""
 
 # aiokafka checks for instances of its own class; this has the same methods.
 ConsumerRebalanceListener.register(AiokafkaListener)
@@ -110,6 +114,7 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
         self._instrumentation = Instrumentation(
             group=group,
             client_id=self._client._client_id,  # noqa: SLF001
+            software=_SOFTWARE,
             membership=self._membership,
             positions=self._positions if group else None,
             clock=clock,

@@ -9,7 +9,7 @@ from typing import Any
 
 import confluent_kafka
 
-from rebalance_agent.clients.confluent_kafka.group_position import membership_of
+from rebalance_agent.clients.confluent_kafka.group_position import SOFTWARE, membership_of
 from rebalance_agent.clients.confluent_kafka.rebalance_hooks import (
     ConfluentHooks,
     offsets_of,
@@ -77,6 +77,7 @@ class Consumer(ConfluentHooks):
         self._instrumentation = Instrumentation(
             group=str(settings.get("group.id", "")),
             client_id=str(settings.get("client.id", "rdkafka")),
+            software=SOFTWARE,
             membership=membership,
             positions=positions,
             clock=clock or SystemClock(),

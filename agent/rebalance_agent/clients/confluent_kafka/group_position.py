@@ -1,4 +1,4 @@
-"""Reads group, generation and ids of a confluent-kafka consumer from public methods that do not block."""
+"""Reads group, generation and ids of a confluent-kafka consumer from public methods that do not block; its library."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from typing import NamedTuple
 import confluent_kafka
 
 from rebalance_agent.instrumentation import Membership
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
-__all__ = ["generation_in", "group_and_instance", "membership_of"]
+__all__ = ["SOFTWARE", "generation_in", "group_and_instance", "membership_of"]
+
+SOFTWARE = ClientSoftware(
+    "confluent-kafka-python", f"{confluent_kafka.__version__}-rdkafka-{confluent_kafka.libversion()[0]}"
+)
+"""Name and version as confluent-kafka sends them to brokers."""
 
 _MAGIC = b"CGMDv2:"
 _GENERATION = struct.Struct("=i")

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import cimpl
 
-from rebalance_agent.clients.confluent_kafka.group_position import group_and_instance, membership_of
+from rebalance_agent.clients.confluent_kafka.group_position import SOFTWARE, group_and_instance, membership_of
 from rebalance_agent.clients.confluent_kafka.rebalance_hooks import ConfluentHooks, OnRebalance
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation
@@ -75,7 +75,11 @@ class InstrumentedProxy(ConfluentHooks, _Delegating):
             )
         group, instance_id = known
         self._instrumentation = Instrumentation(
-            group=group, client_id=client_id, membership=lambda: membership_of(consumer, instance_id), **reporting
+            group=group,
+            client_id=client_id,
+            software=SOFTWARE,
+            membership=lambda: membership_of(consumer, instance_id),
+            **reporting,
         )
         self._auto_commit = self._unsubscribing = False
 

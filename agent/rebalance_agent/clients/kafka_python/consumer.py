@@ -16,7 +16,7 @@ from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refus
 from rebalance_agent.clients.kafka_python.internal_topics import InternalTopics
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.lags import Lags
-from rebalance_agent.clients.kafka_python.rebalance_hooks import KafkaPythonHooks
+from rebalance_agent.clients.kafka_python.rebalance_hooks import SOFTWARE, KafkaPythonHooks
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries
@@ -98,6 +98,7 @@ class KafkaConsumer(KafkaPythonHooks):
         self._instrumentation = Instrumentation(
             group=group,
             client_id=configs.get("client_id", self.DEFAULT_CONFIG["client_id"]),
+            software=SOFTWARE,
             membership=self._membership,
             positions=self._positions if group else None,
             clock=self._clock,

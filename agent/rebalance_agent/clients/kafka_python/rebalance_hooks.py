@@ -16,8 +16,12 @@ from rebalance_agent.instrumentation import Instrumentation, Membership
 from rebalance_agent.instrumentation.consumer_progress import FROM_START, Offsets, Partition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener
+from rebalance_agent.model.reported.member_software import ClientSoftware
 
-__all__ = ["KafkaPythonHooks", "instrument"]
+__all__ = ["SOFTWARE", "KafkaPythonHooks", "instrument"]
+
+SOFTWARE = ClientSoftware("kafka-python", kafka.__version__)
+"""Name and version as kafka-python sends them to brokers."""
 
 # kafka-python checks for instances of its own classes; these have the same methods.
 ConsumerRebalanceListener.register(RebalanceListener)
@@ -102,6 +106,7 @@ def instrument(consumer: kafka.KafkaConsumer, clock: Clock | None = None, **repo
     consumer._instrumentation = Instrumentation(  # noqa: SLF001
         group=group,
         client_id=consumer.config["client_id"],
+        software=SOFTWARE,
         membership=consumer._membership,  # noqa: SLF001
         positions=consumer._positions,  # noqa: SLF001
         clock=clock,

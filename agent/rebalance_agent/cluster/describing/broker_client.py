@@ -32,7 +32,8 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
     try:
         from rebalance_agent.clients.confluent_assignors.config.security import security  # noqa: PLC0415
     except ImportError:
-        raise InvalidInputError("kafka-python", "is not installed") from None
+        problem = "is not installed (pip install 'kafka-rebalance-agent[kafka-python]')"
+        raise InvalidInputError("kafka-python", problem) from None
     try:
         login = security(with_token_callback(properties), SystemClock())
     except InvalidInputError as error:

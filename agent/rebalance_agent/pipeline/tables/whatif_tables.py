@@ -36,8 +36,8 @@ from rebalance_agent.advice.figures import Figures
 from rebalance_agent.assignors import known_strategies
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
-from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.pipeline.study_reports import last_clients, read_clients, with_instrumented
 from rebalance_agent.pipeline.table_schema import GROUP, Table, columns
 from rebalance_agent.pipeline.tables.advice_schemas import FIDELITY, WHATIF
 from rebalance_agent.pipeline.tables.generations import EVENT_CHARACTERS_MAX
@@ -94,7 +94,8 @@ class Study:
 def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return one row for each chunk of each group, with the schema `STUDIES`.
 
-    ``generations`` and ``events`` are rows of these tables; only leaders' ``assign`` events are used from ``events``.
+    ``generations`` and ``events`` are rows of these tables; leaders' ``assign`` events and members' events
+    are used from ``events``.
     The strategies are those that this process has; a strategy that the workers do not have is refused.
     """
     asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
@@ -102,9 +103,10 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     def study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
         return _study_rows(key, rows, asked)
 
-    chunks = _with_reports(_chunks(generations), generations, events)
     # Nearly all bytes are in the bodies, so the bodies are joined last and shuffled only once.
     bodies = generations.where(F.length("body") <= EVENT_CHARACTERS_MAX).select("event_id", "body")
+    chunks = with_instrumented(_chunks(generations), generations, events)
+    chunks = chunks.join(last_clients(generations, bodies, events), "event_id", "left")
     rows = chunks.join(bodies, "event_id", "left").select(
         *GROUP,
         "chunk",
@@ -115,6 +117,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
         "largest",
         "instrumented",
         "generation",
+        "clients",
     )
     return rows.repartition(_tasks(rows), *GROUP, "chunk").groupBy(*GROUP, "chunk").applyInPandas(study_rows, STUDIES)
 
@@ -200,24 +203,6 @@ def read_studies(rows: pd.DataFrame) -> Study:
     )
 
 
-def _with_reports(chunks: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Add column ``instrumented``: whether a leader reported that it computed the generation's assignment."""
-    # All events are read in one pass, because Spark reads all bodies to filter events by kind.
-    reports = (
-        events.where(F.col("kind") == AssignEvent.KIND)
-        .where(F.get_json_object("body", "$.error").isNull())
-        .select("cluster_id", "group", F.get_json_object("body", "$.generation").cast("long").alias("generation"))
-        .groupBy("group", "generation")
-        .agg(F.collect_set("cluster_id").alias("reported_by"))
-    )
-    clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
-    # A sidecar may not know its cluster id; its report is then used only if one cluster has a group of that id.
-    here = F.array_contains("reported_by", F.col("cluster_id"))
-    somewhere = F.array_contains("reported_by", F.lit("")) & (F.col("clusters") == 1)
-    rows = chunks.join(reports, ["group", "generation"], "left").join(clusters, "group")
-    return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
-
-
 def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame, asked: _Asked) -> pd.DataFrame:
     gc.set_threshold(OBJECTS_NEW_MAX)
     cluster_id, group, chunk = key
@@ -228,7 +213,7 @@ def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame, asked: _Asked) ->
 def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | None = None) -> Study:
     """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order.
 
-    ``asked``: the strategies to replay, by default all strategies that this process knows.
+    Column ``clients`` may be missing. ``asked``: the strategies to replay, by default all that this process knows.
     """
     if asked is None:
         asked = {name: strategy.protocol for name, strategy in known_strategies().items()}
@@ -242,6 +227,7 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | No
     except InvalidInputError as error:
         # Each part of an event is within the bounds, but the joined event may not be.
         return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}", asked)
+    history = replace(history, clients=read_clients(rows["clients"].dropna()) if "clients" in rows else {})
     instrumented = frozenset(int(number) for number in rows["generation"][rows["instrumented"]])
     return Study(_what_if(history, asked), fidelity(history, instrumented))
 

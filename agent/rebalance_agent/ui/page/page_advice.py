@@ -48,7 +48,8 @@ class PageAdvice:
         if cached and cached[0] == key:
             return cached[1]
         details = last_rebalances(self._groups, remembered, LAST_MAX)
-        advice = advise(history_of(event for detail in details for event in detail.events), SIZE_MAX, self._hosts)
+        events = (event for detail in details for event in (*detail.events, *detail.reports))
+        advice = advise(history_of(events), SIZE_MAX, self._hosts)
         with self._lock:
             self._cached[remembered.group] = key, advice
             self._cached.move_to_end(remembered.group)

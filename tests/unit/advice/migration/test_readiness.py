@@ -103,8 +103,15 @@ def test_an_unread_policy_leaves_the_answer_open():
 
 
 def test_without_any_group_of_the_protocol_the_feature_is_not_known():
-    answer = checked(consumer_groups=False)
-    assert about(answer, Subject.PROTOCOL).verdict is Verdict.UNKNOWN
+    finding = about(checked(consumer_groups=False), Subject.PROTOCOL)
+    assert finding.verdict is Verdict.UNKNOWN
+    assert finding.text.endswith("The feature is not visible")
+
+
+def test_the_reason_why_the_feature_is_not_known_is_named():
+    limited = replace(limits(consumer_groups=False), version_problem="kafka-python is not installed")
+    finding = about(readiness(MigratingGroup("orders", GroupType.CLASSIC), limited), Subject.PROTOCOL)
+    assert finding.text.endswith("The feature is not visible: kafka-python is not installed")
 
 
 def test_a_cluster_that_does_not_allow_the_protocol_blocks_and_names_the_feature():

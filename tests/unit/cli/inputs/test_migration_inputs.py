@@ -90,7 +90,7 @@ class FakeCluster:
 
     def broker_client(self):
         if self._features is None:
-            raise InvalidInputError("", "kafka-python is not installed")
+            raise InvalidInputError("kafka-python", "is not installed")
         return FakeClient(self._features)
 
     def identify(self):
@@ -127,20 +127,21 @@ def test_settings_that_may_not_be_read_are_not_known():
 
 
 @pytest.mark.parametrize(
-    ("read", "supported"),
+    ("read", "supported", "problem"),
     [
-        (features(group_version=1), True),
-        (features(metadata_version=33), False),
-        (features(epoch=-1), None),
-        (features(error_code=35), None),
-        (ClusterError("no response"), None),
-        (None, None),
+        (features(group_version=1), True, ""),
+        (features(metadata_version=33), False, ""),
+        (features(epoch=-1), None, "the brokers report no features"),
+        (features(error_code=35), None, "the brokers report no features"),
+        (ClusterError("no response"), None, "no response"),
+        (None, None, "kafka-python is not installed"),
     ],
 )
-def test_the_feature_shows_whether_the_cluster_allows_the_protocol(read, supported):
+def test_the_feature_shows_whether_the_cluster_allows_the_protocol(read, supported, problem):
     cluster = FakeCluster(7, features=read)
     cluster.list_groups = lambda: SimpleNamespace(groups=[])
-    assert migration_inputs._limits(cluster, "orders")[1].supported is supported
+    limits = migration_inputs._limits(cluster, "orders")[1]
+    assert (limits.supported, limits.version_problem) == (supported, problem)
 
 
 def test_the_last_library_that_a_gateway_reported_for_a_member_counts():

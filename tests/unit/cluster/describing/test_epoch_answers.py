@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,12 @@ def test_an_equal_response_is_decoded_once():
 )
 def test_a_group_is_refused_for_a_reason_unless_it_is_gone_or_its_coordinator_moves(error, message, state, reason):
     assert refusal({"error_code": error, "error_message": message, "group_state": state}) == reason
+
+
+def test_without_kafka_python_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rebalance_agent.clients.confluent_assignors.config.security", None)
+    with pytest.raises(InvalidInputError, match=r"pip install 'kafka-rebalance-agent\[kafka-python\]'"):
+        client_settings({"bootstrap.servers": "a:1"}, 3.0)
 
 
 def test_the_login_is_that_of_librdkafka():

@@ -67,7 +67,7 @@ class ObservedRebalance:
         return self.names[identity(member)]
 
     def library(self, member_id: str) -> str:
-        """Return the client library that the member's gateway reported last in this rebalance; empty if none."""
+        """Return the client library of the member's last report in this rebalance that names one; empty if none."""
         reports = (report for report in reversed(self.reports) if report.member_id == member_id and report.software)
         return next((str(report.software) for report in reports), "")
 

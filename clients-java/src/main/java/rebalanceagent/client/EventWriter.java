@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.UUID;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.utils.AppInfoParser;
 
 /** Writes one member's events as lines of JSON, numbered, and hands them to the poster. */
 final class EventWriter {
@@ -43,7 +44,8 @@ final class EventWriter {
                 .put("member_id", memberId)
                 .put("generation", generation)
                 .put("started_ms", startedMs)
-                .put("partitions", Json.partitions(partitions));
+                .put("partitions", Json.partitions(partitions))
+                .put("software", software());
         if (instanceId != null) {
             event.put("instance_id", instanceId);
         }
@@ -68,6 +70,11 @@ final class EventWriter {
     /** Let the last events be sent. */
     void finish() {
         poster.finish();
+    }
+
+    /** Name and version of the client library, as the client sends them to brokers (KIP-511). */
+    private static Json software() {
+        return new Json().put("name", "apache-kafka-java").put("version", AppInfoParser.getVersion());
     }
 
     private Json event(String kind, long timestampMs) {
