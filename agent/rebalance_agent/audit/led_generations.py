@@ -36,7 +36,7 @@ class _Report:
 
 
 class LedGenerations:
-    """The reports of leaders (``led``), and the events that observers made of them (``made``), by group and number.
+    """The reports of leaders (``led``), and the observers' events about them (``published``), by group and number.
 
     ``only``: whether there are such events, and no events from records: the observer could not read the topic.
     """
@@ -46,13 +46,13 @@ class LedGenerations:
         self.first_ms: int | None = None
         self._cluster_id, self._shows = cluster_id, shows
         self._led: dict[tuple[str, int], list[_Report]] = {}
-        self._made: dict[tuple[str, int], dict[int, PublishedEvent]] = {}
+        self._published: dict[tuple[str, int], dict[int, PublishedEvent]] = {}
         self._by_records = False
 
     @property
     def only(self) -> bool:
         """Whether the events are those of an observer without permission to read the offsets topic."""
-        return bool(self._led or self._made) and not self._by_records
+        return bool(self._led or self._published) and not self._by_records
 
     def take(self, event: Event, position: RecordPosition) -> None:
         """Add an event of this cluster."""
@@ -72,9 +72,9 @@ class LedGenerations:
         """Return whether the leader of this generation reported it."""
         return self._report(entry) is not None
 
-    def made(self, entry: ExpectedFact) -> PublishedEvent | None:
-        """Return the event that an observer made of the leader's report; None if there is none."""
-        events = self._made.get((entry.group, entry.number), {}) if _is_classic(entry) else {}
+    def published(self, entry: ExpectedFact) -> PublishedEvent | None:
+        """Return the event that an observer built from the leader's report; None if there is none."""
+        events = self._published.get((entry.group, entry.number), {}) if _is_classic(entry) else {}
         return min((each for each in events.values() if _near(each.at_ms, entry)), key=_distance(entry), default=None)
 
     def differences(self, entry: ExpectedFact) -> Iterator[str]:
@@ -82,7 +82,7 @@ class LedGenerations:
         if entry.now is None:
             return
         recorded = _without_clients(totals(entry.now.members, {}))
-        report, event = self._report(entry), self.made(entry)
+        report, event = self._report(entry), self.published(entry)
         if report is not None and report.assigned != recorded:
             yield f"its leader reported other assignments ({report.position})"
         if event is not None and _without_clients(event.totals) != recorded:
@@ -92,11 +92,11 @@ class LedGenerations:
 
     def unmatched(self) -> Iterator[PublishedEvent]:
         """Yield the events without a record."""
-        return (event for events in self._made.values() for event in events.values() if not event.matched)
+        return (event for events in self._published.values() for event in events.values() if not event.matched)
 
     def _add(self, event: GenerationEvent, position: RecordPosition) -> None:
         published = reduce_event(event, position)
-        events = self._made.setdefault((event.group, event.generation), {})
+        events = self._published.setdefault((event.group, event.generation), {})
         other = events.get(event.timestamp_ms)
         if other is not None and published.is_further_part_of(other):
             other.parts_seen |= published.parts_seen

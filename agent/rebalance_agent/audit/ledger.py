@@ -137,8 +137,8 @@ class Ledger:
         published = self.published.find(entry)
         if published is None:
             account.drop_episode()
-            if made := self._led.made(entry):
-                made.matched = True
+            if by_frames := self._led.published(entry):
+                by_frames.matched = True
                 self.report.groups.add(entry.group)
                 self.report.agreed += not differences
             else:

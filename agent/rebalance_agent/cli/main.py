@@ -134,7 +134,7 @@ def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str])
         print(text, flush=True)
     print(
         f"rebalance-agent {command}: the package {_PACKAGES.get(error.name or '', error.name)!r} is missing; "
-        f"run: pip install 'kafka-rebalance-agent[{extra}]', or in a checkout: pip install '.[{extra}]'",
+        f"run in a checkout: pip install '.[{extra}]', or: pip install 'kafka-rebalance-agent[{extra}]'",
         file=sys.stderr,
     )
     return 0 if text else 2

@@ -1,6 +1,7 @@
 """Runs the steps of the demo, each when its groups are calm. Pure except for the actions; time comes from a clock.
 
-Steps begin in order, with a pause between them. Steps of different groups may overlap, so that the demo does not wait
+Steps begin in order, with a pause between them. A step whose groups are not calm for `STEP_SECONDS_MAX` no longer
+delays steps of other groups. Steps of different groups may overlap, so that the demo does not wait
 for a session timeout. A step is over when each of its groups has been Stable with the expected members for
 `CALM_SECONDS`. The group's generation must be newer if the step must cause a rebalance of the group.
 """
@@ -102,13 +103,15 @@ class StepSchedule:
         fitting = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
         self._pause = fitting if pause_seconds is None else pause_seconds
         self._next_at = clock.monotonic()
-        self._named = ""
+        self._named: set[str] = set()
+        self._passed: set[str] = set()
         self._calm_since: dict[str, tuple[int, float]] = {}
 
     @property
     def over(self) -> bool:
-        """Whether all steps have ended, or the time is up."""
-        ended = all(run.status in (StepStatus.OVER, StepStatus.FAILED) for run in self.runs)
+        """Whether all steps have ended, except those whose groups do not become calm, or the time is up."""
+        ends = (StepStatus.OVER, StepStatus.FAILED)
+        ended = all(run.status in ends or run.step.name in self._passed for run in self.runs)
         return ended or self._clock.monotonic() >= self._until
 
     @property
@@ -132,16 +135,27 @@ class StepSchedule:
         for run in self.runs:
             if run.running:
                 self._end(run, groups)
-        waiting = next((run for run in self.runs if run.began is None), None)
-        if waiting is not None and not self.over and self._may_begin(waiting):
-            self._begin(waiting, execute)
+        late = self._clock.monotonic() >= self._next_at + STEP_SECONDS_MAX
+        held: set[str] = set()
+        for run in () if self.over else self.runs:
+            if run.began is not None:
+                continue
+            if held.isdisjoint(run.step.groups) and self._may_begin(run):
+                self._begin(run, execute)
+                break
+            if late:
+                self._passed.add(run.step.name)
+            if run.step.name not in self._passed:
+                break
+            held |= set(run.step.groups)  # the steps of one group stay in order
 
     def news(self, groups: Mapping[str, GroupSummary]) -> str:
-        """Return, once per step, why the next step has not begun if it is `STEP_SECONDS_MAX` late; otherwise empty."""
-        run = next((run for run in self.runs if run.began is None), None)
-        if run is None or run.step.name == self._named or self._clock.monotonic() < self._next_at + STEP_SECONDS_MAX:
+        """Return, once per step, why a step that is `STEP_SECONDS_MAX` late has not begun; otherwise empty."""
+        late = self._passed - self._named
+        run = next((run for run in self.runs if run.began is None and run.step.name in late), None)
+        if run is None:
             return ""
-        self._named = run.step.name
+        self._named.add(run.step.name)
         seen = {group: groups[group].members if group in groups else 0 for group in run.step.groups}
         unready = (
             f"{group} ({plural(seen[group], 'member')}, expected {self._members[group]})"

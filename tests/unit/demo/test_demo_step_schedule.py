@@ -75,6 +75,18 @@ def test_a_late_step_is_named_once_with_what_it_waits_for():
     assert world.schedule.news(world.groups) == ""
 
 
+def test_a_late_step_delays_only_steps_of_its_own_groups_and_not_the_end():
+    world = World(join("x", "a", 2), join("y", "a", 3), join("z", "b", 2), until=float("inf"))
+    world.groups["a"] = stable(1, 3)
+    world.pass_seconds(STEP_SECONDS_MAX)
+    assert world.executed == [StartMember("b", "z")]
+    world.groups["b"] = stable(2, 2)
+    world.pass_seconds(CALM_SECONDS + 1)
+    assert world.run("z").over
+    assert world.schedule.over
+    assert [world.schedule.news(world.groups).partition(" ")[0] for _ in range(3)] == ["x", "y", ""]
+
+
 def test_a_step_ends_once_the_group_has_a_newer_generation_and_the_expected_members_for_a_while():
     world = World(join("x", "a", 2))
     world.pass_seconds(2)

@@ -75,7 +75,7 @@ def test_the_json_form_is_the_documented_one():
 
 def test_without_the_coordinators_state_groups_are_not_checked_and_steps_only_shown():
     reported = to_json(summary(coordinator=None, step=replace(SEEN, seen=())))
-    assert reported["groups"]["g"]["check"] == "not checked"
+    assert reported["groups"]["g"]["check"] == "needs --check"
     assert reported["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
     assert reported["slow_consumer"]["stall_seconds"] is None
     assert reported["differences"] == []

@@ -203,7 +203,8 @@ class BrokerListeners:
         try:
             sock = listening_socket(self._host, port)
         except OSError as error:
-            return f"cannot listen on {self._host} port {port}: {error.strerror or error}"
+            problem = f"cannot listen on {self._host} port {port}: {error.strerror or error}"
+            return f"{problem}; choose another gateway_port_base" if port else problem
         listener.accept_loop = AcceptLoop(sock, lambda connection: self._accepted(connection, listener), self._warnings)
         _log.info("broker %s is reached through port %s", listener.node, listener.accept_loop.port)
         if port in self._ephemeral:

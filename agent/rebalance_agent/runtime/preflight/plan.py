@@ -47,7 +47,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
     try:
         yield from rights_findings(settings, properties, clock, len(brokers))
     except ClusterError as error:
-        yield failed("rights", str(error), "fix the cluster's problem, then run check again")
+        yield failed("rights", str(error), "run check again; if it fails again, look at the brokers' logs")
 
 
 def _without_servers(settings: AgentSettings) -> Finding:
