@@ -96,6 +96,7 @@ def test_stalls_are_exact_and_as_the_members_measured_them(class_path, group, as
     left = group.reports(kind="member", callback="left")
     assert len(left) == ROUNDS
     assert {event["software"]["name"] for event in left} == {"apache-kafka-java"}
+    assert all(event["software"]["version"][:1].isdigit() for event in left)
     group.sidecar.metrics()  # the first scrape that has a series shows it at 0
     timed = {"consumergroup": group.name, "callback": "revoked"}
     assert group.sidecar.metric("kafka_rebalance_member_callback_seconds_count", **timed) >= ROUNDS

@@ -1,14 +1,17 @@
 package rebalanceagent.client;
 
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.Collection;
+import java.util.Properties;
 import java.util.UUID;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /** Writes one member's events as lines of JSON, numbered, and hands them to the poster. */
 final class EventWriter {
     private static final int ERROR_TEXT_MAX = 1000;
+    private static final String CLIENT_VERSION = clientVersion();
 
     private final String group;
     private final String clientId;
@@ -74,7 +77,20 @@ final class EventWriter {
 
     /** Name and version of the client library, as the client sends them to brokers (KIP-511). */
     private static Json software() {
-        return new Json().put("name", "apache-kafka-java").put("version", AppInfoParser.getVersion());
+        return new Json().put("name", "apache-kafka-java").put("version", CLIENT_VERSION);
+    }
+
+    /** The version in the client's jar, empty if it has none; Kafka's class that reads it moved in 4.4. */
+    private static String clientVersion() {
+        Properties read = new Properties();
+        try (InputStream file = ConsumerGroupMetadata.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            if (file != null) {
+                read.load(file);
+            }
+        } catch (IOException | IllegalArgumentException unreadable) {
+            return "";
+        }
+        return read.getProperty("version", "").trim();
     }
 
     private Json event(String kind, long timestampMs) {
