@@ -89,6 +89,8 @@ def _main(what_if: WhatIf, choice: Choice) -> str:
         text = f"It is unknown what {name} guarantees, so the figures are only for comparison"
     else:
         text = f"No strategy better than {name} is known for this group"
+        if what_if.recorded.generations == 1 and not what_if.predicted.stalls:
+            text += ", but the stalls of other strategies cannot be predicted from one recorded rebalance"
     return text + (_static(best or own, alone=best is None) if choice.static else "") + "."
 
 

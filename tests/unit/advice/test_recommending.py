@@ -141,6 +141,13 @@ def test_without_known_stalls_fewer_moves_are_preferred():
     assert recommend(found(figures(moved=30), sticky=figures(moved=10))).strategy is None
 
 
+def test_one_recorded_rebalance_predicts_no_stalls_of_other_strategies():
+    one = replace(figures(count=1), stalls=0)
+    text = ", but the stalls of other strategies cannot be predicted from one recorded rebalance."
+    assert text in recommend(found(one, sticky=one)).sentence
+    assert text not in recommend(found(figures(count=1), sticky=figures(count=1))).sentence
+
+
 @pytest.mark.parametrize("other", [figures(skew=1.04), figures(stalled=95), figures(moved=9, stalled=100)])
 def test_a_small_improvement_is_not_recommended(other):
     advice = recommend(found(figures(skew=1.04 if other.skew_mean > 1 else 1.0), sticky=other))

@@ -125,7 +125,7 @@ def test_an_empty_group_is_refused_before_anybody_is_asked(capsys, arguments):
 def test_the_missing_package_has_the_name_that_users_know_and_the_command_for_a_checkout(capsys):
     assert main._missing("pipeline", ModuleNotFoundError(name="py4j"), []) == 2
     assert "the package 'pyspark' is missing" in (text := capsys.readouterr().err)
-    assert text.endswith("in a checkout: pip install '.[pipeline]'\n")
+    assert "; run in a checkout: pip install '.[pipeline]', or: pip install 'kafka" in text
 
 
 def test_the_help_of_commands_is_wrapped(capsys):
