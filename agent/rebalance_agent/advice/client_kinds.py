@@ -176,7 +176,7 @@ def possible_kinds(
 ) -> PossibleClients:
     """Return the libraries that a member of ``group`` may use, given the assignor that the group uses.
 
-    ``software``: the library that the member's client names, if it is known.
+    ``software``: the library of the member's client; None if nothing names it.
     """
     if kind := _known_kind(group, client_id, software):
         return (kind,)

@@ -7,8 +7,9 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rebalance_agent.audit.audited_group import AuditedMember, RecordPosition, Totals, totals
 from rebalance_agent.audit.expected.entries import ExpectedFact
@@ -33,6 +34,9 @@ class _Report:
     at_ms: int
     assigned: tuple[int, ...]
     position: RecordPosition
+
+
+_Dated = TypeVar("_Dated", _Report, PublishedEvent)
 
 
 class LedGenerations:
@@ -74,15 +78,14 @@ class LedGenerations:
 
     def published(self, entry: ExpectedFact) -> PublishedEvent | None:
         """Return the event that an observer built from the leader's report; None if there is none."""
-        events = self._published.get((entry.group, entry.number), {}) if _is_classic(entry) else {}
-        return min((each for each in events.values() if _near(each.at_ms, entry)), key=_distance(entry), default=None)
+        return _nearest(entry, self._published.get((entry.group, entry.number), {}).values())
 
     def differences(self, entry: ExpectedFact) -> Iterator[str]:
         """Yield the differences between a generation's record, its leader's report, and the event."""
-        if entry.now is None:
+        report, event = self._report(entry), self.published(entry)
+        if entry.now is None or (report is None and event is None):
             return
         recorded = _without_clients(totals(entry.now.members, {}))
-        report, event = self._report(entry), self.published(entry)
         if report is not None and report.assigned != recorded:
             yield f"its leader reported other assignments ({report.position})"
         if event is not None and _without_clients(event.totals) != recorded:
@@ -105,20 +108,16 @@ class LedGenerations:
             events[event.timestamp_ms] = published
 
     def _report(self, entry: ExpectedFact) -> _Report | None:
-        reports = self._led.get((entry.group, entry.number), ()) if _is_classic(entry) else ()
-        return min((each for each in reports if _near(each.at_ms, entry)), key=_distance(entry), default=None)
+        return _nearest(entry, self._led.get((entry.group, entry.number), ()))
 
 
-def _is_classic(entry: ExpectedFact) -> bool:
-    return entry.kind == GenerationEvent.KIND and entry.group_type is GroupType.CLASSIC
-
-
-def _near(at_ms: int, entry: ExpectedFact) -> bool:
-    return abs(at_ms - entry.at_ms) <= CLOCKS_MS
-
-
-def _distance(entry: ExpectedFact) -> Callable[[_Report | PublishedEvent], int]:
-    return lambda each: abs(each.at_ms - entry.at_ms)
+def _nearest(entry: ExpectedFact, candidates: Iterable[_Dated]) -> _Dated | None:
+    """Return the candidate nearest in time to a generation of a classic group; None if all are too far away."""
+    if entry.kind != GenerationEvent.KIND or entry.group_type is not GroupType.CLASSIC:
+        return None
+    distance = {abs(each.at_ms - entry.at_ms): each for each in candidates}
+    nearest = min(distance, default=CLOCKS_MS + 1)
+    return distance[nearest] if nearest <= CLOCKS_MS else None
 
 
 def _without_clients(sums: Totals) -> tuple[int, ...]:

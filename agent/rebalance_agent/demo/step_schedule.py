@@ -1,9 +1,9 @@
 """Runs the steps of the demo, each when its groups are calm. Pure except for the actions; time comes from a clock.
 
 Steps begin in order, with a pause between them. A step whose groups are not calm for `STEP_SECONDS_MAX` no longer
-delays steps of other groups. Steps of different groups may overlap, so that the demo does not wait
-for a session timeout. A step is over when each of its groups has been Stable with the expected members for
-`CALM_SECONDS`. The group's generation must be newer if the step must cause a rebalance of the group.
+delays steps of other groups. Steps of different groups may overlap, so that the demo does not wait for a session
+timeout. A step is over when each of its groups has been Stable with the expected members for `CALM_SECONDS`. The
+group's generation must be newer if the step must cause a rebalance of the group.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class StepSchedule:
         fitting = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
         self._pause = fitting if pause_seconds is None else pause_seconds
         self._next_at = clock.monotonic()
-        self._named: set[str] = set()
-        self._passed: set[str] = set()
+        self._passed: set[str] = set()  # the late steps
+        self._named: set[str] = set()  # those that `news` has named
         self._calm_since: dict[str, tuple[int, float]] = {}
 
     @property
@@ -135,19 +135,8 @@ class StepSchedule:
         for run in self.runs:
             if run.running:
                 self._end(run, groups)
-        late = self._clock.monotonic() >= self._next_at + STEP_SECONDS_MAX
-        held: set[str] = set()
-        for run in () if self.over else self.runs:
-            if run.began is not None:
-                continue
-            if held.isdisjoint(run.step.groups) and self._may_begin(run):
-                self._begin(run, execute)
-                break
-            if late:
-                self._passed.add(run.step.name)
-            if run.step.name not in self._passed:
-                break
-            held |= set(run.step.groups)  # the steps of one group stay in order
+        if not self.over:
+            self._begin_next(execute)
 
     def news(self, groups: Mapping[str, GroupSummary]) -> str:
         """Return, once per step, why a step that is `STEP_SECONDS_MAX` late has not begun; otherwise empty."""
@@ -163,6 +152,20 @@ class StepSchedule:
             if not self.calm(group)
         )
         return f"{run.step.name} waits for {', '.join(unready) or 'an earlier step'}"
+
+    def _begin_next(self, execute: Callable[[Action], None]) -> None:
+        """Begin the first waiting step that can begin; the steps of one group stay in order."""
+        late = self._clock.monotonic() >= self._next_at + STEP_SECONDS_MAX
+        held: set[str] = set()
+        for run in (run for run in self.runs if run.began is None):
+            if held.isdisjoint(run.step.groups) and self._may_begin(run):
+                self._begin(run, execute)
+                return
+            if late:
+                self._passed.add(run.step.name)
+            if run.step.name not in self._passed:
+                return
+            held |= set(run.step.groups)
 
     def _update_calm(self, groups: Mapping[str, GroupSummary]) -> None:
         now = self._clock.monotonic()

@@ -23,7 +23,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import NAMES_MAX, GroupType, endpoint_text, is_cooperative
 from rebalance_agent.model.partitions import TopicPartitions, existing_partitions
 
-__all__ = ["EPOCH_FACTS"]
+__all__ = ["EPOCH_FACTS", "partitions_by"]
 
 _Fields = Mapping[str, Any]
 
@@ -80,7 +80,7 @@ def _streams_member(value: _Fields) -> EpochMember:
 
 
 def _target(value: _Fields) -> MemberTarget:
-    return MemberTarget(_by(value["topic_partitions"], "topic_id"))
+    return MemberTarget(partitions_by(value["topic_partitions"], "topic_id"))
 
 
 def _streams_target(value: _Fields) -> MemberTarget:
@@ -88,14 +88,14 @@ def _streams_target(value: _Fields) -> MemberTarget:
 
 
 def _current(value: _Fields) -> CurrentAssignment:
-    assigned = _by(value["assigned_partitions"], "topic_id")
+    assigned = partitions_by(value["assigned_partitions"], "topic_id")
     return CurrentAssignment(
         epoch=value["member_epoch"],
         previous_epoch=value["previous_member_epoch"],
         state=_STATES.get(value["state"], MemberState.UNKNOWN),
         assigned=assigned,
         # A share group revokes no partitions, since its members share them.
-        revoking=_by(value.get("partitions_pending_revocation", ()), "topic_id"),
+        revoking=partitions_by(value.get("partitions_pending_revocation", ()), "topic_id"),
         assigned_in=_assigned_in(value["assigned_partitions"], assigned),
     )
 
@@ -130,11 +130,14 @@ def _topology(value: _Fields) -> Topology:
 
 
 def _tasks(rows: Iterable[_Fields]) -> TopicPartitions:
-    return _by(rows, "subtopology_id")
+    return partitions_by(rows, "subtopology_id")
 
 
-def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
-    """Return partitions by the field ``name``; rows with an equal name are merged, numbers filtered by `existing`."""
+def partitions_by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
+    """Return the ``partitions`` of rows by their field ``name``, without numbers that no topic can have.
+
+    Rows with an equal name are merged.
+    """
     numbers: dict[str, set[int]] = {}
     for row in rows:
         numbers.setdefault(row[name], set()).update(row["partitions"])

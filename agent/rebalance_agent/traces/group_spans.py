@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.traces.span import ROOT, Attributes, Link, Span, group_attributes, span_id, trace_id
+from rebalance_agent.traces.span import (
+    ROOT,
+    Attributes,
+    Link,
+    Span,
+    group_attributes,
+    known_attributes,
+    span_id,
+    trace_id,
+)
 
-__all__ = ["MEMBER_SPANS_MAX", "RETURN", "aborted_spans", "generation_spans", "known"]
+__all__ = ["MEMBER_SPANS_MAX", "RETURN", "aborted_spans", "generation_spans"]
 
 MEMBER_SPANS_MAX = 100
 """Maximum number of members of a generation that get a span, longest stop first: a view of a trace shows no more."""
@@ -59,7 +68,7 @@ def aborted_spans(event: AbortedEvent) -> tuple[Span, ...]:
 
 def _facts(event: GenerationEvent) -> Attributes:
     stall = event.stall
-    return known({
+    return known_attributes({
         "kafka.rebalance.event_id": event.event_id,
         "kafka.group.type": event.group_type.value,
         "kafka.rebalance.source": event.source.value,
@@ -132,8 +141,3 @@ def _member(event: GenerationEvent, member: MemberSnapshot) -> Attributes:
         "messaging.client.id": member.client_id,
         "client.address": member.host,
     }
-
-
-def known(facts: Mapping[str, str | int | float | bool | tuple[str, ...] | None]) -> Attributes:
-    """Return ``facts`` without those that are None."""
-    return {name: value for name, value in facts.items() if value is not None}

@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.traces.span import ROOT, Attributes, Span, group_attributes, representable, span_id, trace_id
+from rebalance_agent.traces.span import (
+    ROOT,
+    Attributes,
+    Span,
+    group_attributes,
+    known_attributes,
+    representable,
+    span_id,
+    trace_id,
+)
 
 __all__ = ["MEMBERS_MAX", "STEPS_MAX", "MemberSpans", "assign_spans"]
 
@@ -136,16 +145,15 @@ def _steps(event: MemberEvent) -> Iterator[_Step]:
         yield _Step("sync", sync_ms, at_ms, event.event_id, {})
     if event.stop_seconds is not None:
         yield _Step("stop", at_ms - _ms(event.stop_seconds), at_ms, event.event_id, {})
-    facts = {
+    facts: dict[str, str | int | None] = {
         "kafka.rebalance.partitions": count_partitions(event.partitions),
         "kafka.rebalance.reason": event.reason,
         "kafka.rebalance.reprocessed_records": event.reprocessed_records,
         "kafka.rebalance.rejected_commits": event.rejected_commits,
         "kafka.rebalance.evidence": event.evidence and event.evidence.value,
     }
-    attributes: Attributes = {name: value for name, value in facts.items() if value is not None}
     error = event.error or ("the member lost its partitions" if event.callback is Callback.LOST else None)
-    yield _Step(event.callback.value, at_ms, event.timestamp_ms, event.event_id, attributes, error)
+    yield _Step(event.callback.value, at_ms, event.timestamp_ms, event.event_id, known_attributes(facts), error)
 
 
 def _ms(seconds: float | None) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.traces.group_spans import known
-from rebalance_agent.traces.span import ROOT, Link, Span, group_attributes, span_id, trace_id
+from rebalance_agent.traces.span import ROOT, Link, Span, group_attributes, known_attributes, span_id, trace_id
 
 __all__ = ["LINKS_MAX", "NAME", "RolloutSpans"]
 
@@ -71,7 +70,7 @@ def _spans(event: RolloutEvent) -> tuple[Span, ...]:
             NAME,
             min(event.started_ms, event.timestamp_ms),
             event.timestamp_ms,
-            {**group_attributes(event.cluster_id, event.group, event.last_generation), **known(facts)},
+            {**group_attributes(event.cluster_id, event.group, event.last_generation), **known_attributes(facts)},
             tuple(Link(trace, span_id(trace, ROOT)) for trace in traces),
         ),
     )

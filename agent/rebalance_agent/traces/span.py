@@ -19,6 +19,7 @@ __all__ = [
     "Link",
     "Span",
     "group_attributes",
+    "known_attributes",
     "representable",
     "span_id",
     "trace_id",
@@ -94,3 +95,8 @@ def group_attributes(cluster_id: str, group: str, generation: int, where: Worklo
         **place,
     }
     return {name: text for name, text in texts.items() if text} | {"kafka.rebalance.generation": generation}
+
+
+def known_attributes(facts: Mapping[str, str | int | float | bool | tuple[str, ...] | None]) -> Attributes:
+    """Return ``facts`` without those that are None."""
+    return {name: value for name, value in facts.items() if value is not None}

@@ -33,8 +33,7 @@ class DescriptionRouter:
         if value.state is GroupState.DEAD:
             self.drop_polled(value.group)
             if isinstance(state := self._groups.get(value.group), DescribedState):
-                yield from state.end(described.answered_ms)
-                self._groups.forget(value.group)
+                yield from self._groups.settle(state, described.answered_ms)
         elif value.epochs is not None:
             yield from self._take_epochs(described)
         else:

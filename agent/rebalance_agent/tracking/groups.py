@@ -150,7 +150,7 @@ class GroupStates:
         """Remove a group that its coordinator no longer knows, unless its view is newer than ``version``."""
         state = self._states.get(name)
         if state and state.known and not state.deletion and state.history.version == version:
-            yield from self._settle(state, now_ms)
+            yield from self.settle(state, now_ms)
 
     def forget_outdated(self, described: DescribedGroup, asked_ms: int, now_ms: int) -> Iterator[Event]:
         """Forget a group known from leaders' frames if frames were missed: only descriptions show it from now on.
@@ -159,7 +159,7 @@ class GroupStates:
         """
         state = self._states.get(described.group)
         if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms):
-            yield from self._settle(state, now_ms)
+            yield from self.settle(state, now_ms)
 
     def is_known(self, name: str) -> bool:
         """Whether anything besides descriptions without epochs shows the group."""
@@ -171,9 +171,10 @@ class GroupStates:
         for state in list(self):
             by_frames = state.last is not None and state.last.source is Source.FRAMES
             if by_frames and state.group not in listed:
-                yield from self._settle(state, now_ms)
+                yield from self.settle(state, now_ms)
 
-    def _settle(self, state: State, now_ms: int) -> Iterator[Event]:
+    def settle(self, state: State, now_ms: int) -> Iterator[Event]:
+        """Settle the episodes of a group, and remove the group."""
         yield from state.settle(now_ms)
         self.forget(state.group)
 

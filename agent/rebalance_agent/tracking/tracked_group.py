@@ -145,7 +145,7 @@ class TrackedGroup:
         """End a group that was deleted and did not migrate: settle its episodes and report that it is gone."""
         self.gone = True
         if self.deletion:
-            yield from self._episodes.flush(now_ms)
+            yield from self.settle(now_ms)
             cluster_id, kind, at_ms = self._context.cluster_id, self.group_type, self.deletion.timestamp_ms
             identity = event_id(GroupGoneEvent.KIND, cluster_id, self.group, kind, self.number, at_ms)
             yield GroupGoneEvent(identity, cluster_id, self.group, at_ms, Source.RECORDS, kind)

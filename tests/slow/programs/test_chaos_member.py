@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 
 import pytest
-from confluent_kafka import Producer
 
 from chaos.members.kinds import SEATS_KINDS
 from chaos.processes.groups import Member
+from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
 
 pytestmark = pytest.mark.slow
 
 PARTITIONS = 4
 BETWEEN_S = 0.02
-"""Seconds between two records: at each rebalance the member has processed some since its last commit."""
+"""Seconds between two records of a partition: at each rebalance the member has processed some since its last commit."""
 
 (KIND,) = (each for each in SEATS_KINDS if each.client == "kafka-python")
 
 
 def test_kafka_pythons_member_commits_what_it_processed_before_another_one_gets_its_partitions(kafka):
     create_topic(kafka.bootstrap_servers, "chaos-member", PARTITIONS)
-    with _written(kafka.bootstrap_servers), contextlib.ExitStack() as left:
+    with Load(kafka, "chaos-member", PARTITIONS, BETWEEN_S / PARTITIONS), contextlib.ExitStack() as left:
         first = left.enter_context(contextlib.closing(_member(kafka.bootstrap_servers, "first")))
         eventually(lambda: len(first.read) > PARTITIONS)
         second = left.enter_context(contextlib.closing(_member(kafka.bootstrap_servers, "second")))
@@ -35,24 +34,3 @@ def test_kafka_pythons_member_commits_what_it_processed_before_another_one_gets_
 def _member(bootstrap, name):
     common = {"bootstrap": bootstrap, "group": "chaos-member", "topic": "chaos-member", "events_url": None}
     return Member({"client": KIND.client, "settings": KIND.settings, "name": name, **common})
-
-
-@contextlib.contextmanager
-def _written(bootstrap):
-    """Write records to all partitions during the block."""
-    producer, ended = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0}), threading.Event()
-
-    def write():
-        while not ended.wait(BETWEEN_S):
-            for partition in range(PARTITIONS):
-                producer.produce("chaos-member", b"record", partition=partition)
-            producer.poll(0)
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        producer.flush()

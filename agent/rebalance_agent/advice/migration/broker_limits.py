@@ -27,8 +27,8 @@ class BrokerLimits:
     """Settings of one broker and of one group by name; a setting that was not read is unknown.
 
     ``consumer_groups``: whether the cluster has a group of the consumer protocol, so that ``group.version`` allows it.
-    ``group_version``: the level of that feature, 0 if it is not enabled; None if it is not known.
-    ``version_problem``: why it is not known; empty if it is known.
+    ``group_version``: the level of that feature, 0 if it is not enabled; None if the cluster did not report it.
+    ``version_problem``: the reason if ``group_version`` is None; otherwise empty.
     """
 
     broker: Mapping[str, str]

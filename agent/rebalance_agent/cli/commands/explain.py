@@ -28,6 +28,7 @@ from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
 from rebalance_agent.ui.sentences.empty_text import gaps_text
+from rebalance_agent.ui.sentences.explained.observed_rebalances import every_event
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.unsettled import running_text, unsettled_text
@@ -140,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
 def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = remembered_rebalances(groups, options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
-    history = history_of(event for detail in details for event in (*detail.events, *detail.reports))
+    history = history_of(every_event(details))
     now = groups.group(options.group)
     return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, now)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords
+from rebalance_agent.advice.replay.reported_clients import reported_clients
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.cluster_records import cluster_records
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings, similar_group
@@ -20,7 +21,7 @@ from rebalance_agent.errors import AccessDeniedError, ClusterError, DecodeError,
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
-from rebalance_agent.model.events import Event, MemberEvent
+from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.member_software import ClientSoftware
 
@@ -49,8 +50,8 @@ class MigrationInputs:
 
     def __post_init__(self) -> None:
         """Find the client libraries."""
-        reports = (event for event in self.past if isinstance(event, MemberEvent) and event.member_id)
-        self.software = {report.member_id: report.software for report in reports if report.software}
+        clients = reported_clients(self.past)
+        self.software = {member_id: client.software for member_id, client in clients.items() if client.software}
 
     @property
     def group(self) -> MigratingGroup:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from rebalance_agent.groupprotocol.epoch_facts import partitions_by
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, GROUP_ID_NOT_FOUND
 from rebalance_agent.model.epoch_groups import DescribedEpochs, DescribedMember
 from rebalance_agent.model.group import NAMES_MAX, GroupState, GroupType, Member, StreamsMember, endpoint_text
@@ -78,7 +79,8 @@ def _member(member: Mapping[str, Any], sources: _Sources) -> DescribedMember:
 def _streams(member: Mapping[str, Any]) -> StreamsMember:
     endpoint, away = member["user_endpoint"], member["member_epoch"] < 0
     active, standby, warmup = (
-        {} if away else _tasks(member["assignment"][kind]) for kind in ("active_tasks", "standby_tasks", "warmup_tasks")
+        {} if away else partitions_by(member["assignment"][kind], "subtopology_id")
+        for kind in ("active_tasks", "standby_tasks", "warmup_tasks")
     )
     return StreamsMember(
         member["process_id"][:NAMES_MAX],
@@ -89,23 +91,15 @@ def _streams(member: Mapping[str, Any]) -> StreamsMember:
     )
 
 
-def _tasks(rows: Iterable[Mapping[str, Any]]) -> TopicPartitions:
-    pairs = ((row["subtopology_id"], number) for row in rows for number in row["partitions"])
-    return existing_partitions(topic_partitions(pairs))
-
-
 def _assigned(assignment: Mapping[str, Any], sources: _Sources) -> TopicPartitions:
-    if "active_tasks" in assignment:
-        pairs: Iterable[tuple[str, int]] = (
-            (topic, number)
-            for task in assignment["active_tasks"]
-            for topic in sources.get(task["subtopology_id"], ())
-            for number in task["partitions"]
-        )
-    else:
-        pairs = (
-            (topic["topic_name"], number) for topic in assignment["topic_partitions"] for number in topic["partitions"]
-        )
+    if "active_tasks" not in assignment:
+        return partitions_by(assignment["topic_partitions"], "topic_name")
+    pairs = (
+        (topic, number)
+        for task in assignment["active_tasks"]
+        for topic in sources.get(task["subtopology_id"], ())
+        for number in task["partitions"]
+    )
     return existing_partitions(topic_partitions(pairs))
 
 

@@ -91,7 +91,7 @@ class DescribedState(TrackedGroup):
             return
         before, since_ms = self._epochs, self._asked_ms if self.known else described.absent_ms
         if before is not None and epochs.epoch < before.epoch:  # the group was deleted and created again
-            yield from self._episodes.flush(described.answered_ms)
+            yield from self.settle(described.answered_ms)
             self.last, self._started, before, self._owners = None, None, None, DescribedOwners()
         if since_ms is not None and described.idle_ms is not None and self._started is None:
             since_ms = max(since_ms, described.idle_ms)  # earlier changes belong to a missed generation
@@ -173,11 +173,6 @@ class DescribedState(TrackedGroup):
         """Whether static members returned under new ids, and nothing else changed."""
         diff = diff_generations(last, self._snapshot())
         return bool(diff.replaced) and not diff.joined and not diff.gone
-
-    def end(self, now_ms: int) -> Iterator[Event]:
-        """Settle the episodes of a group that is gone."""
-        self.gone = True
-        yield from self._episodes.flush(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Process a change of the cluster's topics."""

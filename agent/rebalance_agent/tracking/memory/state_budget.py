@@ -83,13 +83,11 @@ def _streams_bytes(member: Member) -> int:
     if member.streams is None:
         return 0
     names = len(member.streams.process_id) + len(member.streams.endpoint or "")
-    return names + sum(
-        TASK_BYTES * count_partitions(tasks) + sum(map(len, tasks)) for tasks in member.streams.tasks.values()
-    )
+    return names + sum(_assignment_bytes(tasks, TASK_BYTES) for tasks in member.streams.tasks.values())
 
 
-def _assignment_bytes(partitions: TopicPartitions | None) -> int:
-    return PARTITION_BYTES * count_partitions(partitions) + sum(map(len, partitions)) if partitions else 0
+def _assignment_bytes(partitions: TopicPartitions | None, partition_bytes: int = PARTITION_BYTES) -> int:
+    return partition_bytes * count_partitions(partitions) + sum(map(len, partitions)) if partitions else 0
 
 
 class StateBudget:

@@ -10,6 +10,7 @@ from rebalance_agent.advice.group_advice import TOO_LARGE
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.shapes import RebalanceList
 from rebalance_agent.assignors.hosts.host_names import HostNames
+from rebalance_agent.ui.sentences.explained.observed_rebalances import every_event
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
 
 __all__ = ["PageAdvice"]
@@ -48,8 +49,7 @@ class PageAdvice:
         if cached and cached[0] == key:
             return cached[1]
         details = last_rebalances(self._groups, remembered, LAST_MAX)
-        events = (event for detail in details for event in (*detail.events, *detail.reports))
-        advice = advise(history_of(events), SIZE_MAX, self._hosts)
+        advice = advise(history_of(every_event(details)), SIZE_MAX, self._hosts)
         with self._lock:
             self._cached[remembered.group] = key, advice
             self._cached.move_to_end(remembered.group)

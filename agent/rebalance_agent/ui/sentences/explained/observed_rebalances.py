@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import Event, GenerationEvent, MemberEvent
 from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.named_members import member_names
 
-__all__ = ["observed_rebalances"]
+__all__ = ["every_event", "observed_rebalances"]
 
 ABORTED_MAX = 1_000
 """Maximum consecutive aborted generations kept; a malformed record may claim any number."""
+
+
+def every_event(details: Sequence[RebalanceDetail]) -> Iterator[Event]:
+    """Yield the events and the members' reports of ``details`` (newest first), from the oldest rebalance on."""
+    return (event for detail in reversed(details) for event in (*detail.events, *detail.reports))
 
 
 def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ObservedRebalance]:
