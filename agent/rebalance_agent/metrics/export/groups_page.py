@@ -119,8 +119,8 @@ class GroupsPage:
                 samples = [of_group(view.group)(metric, value(view, now_ms)) for view, _ in groups]
             else:
                 samples = [texts[index] for texts in by_group]
-            if any(samples):
-                parts += (header, *samples)
+            if written := list(filter(None, samples)):
+                parts += (header, *written)
         return parts
 
     def _renew(self, groups_max: int) -> bool:

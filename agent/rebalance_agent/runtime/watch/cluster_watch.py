@@ -51,7 +51,7 @@ from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
-LED_EVERY_S = 0.5
+LED_EVERY_S = 2.0
 """Seconds between two times at which waiting generations that leaders reported are processed."""
 
 TAIL_CHECK_S = 2.0
@@ -167,14 +167,15 @@ class ClusterWatch:
 
         # The intervals of repeated calls.
         listing = list_poll("list", REBALANCING, context, self._describe.on_rebalancing)
-        self._ticker = Ticker(settings.list_interval_ms / 1000, listing, "list", context.clock)
+        often = {"list": listing, "describe_again": self._describe.again, "describe_moving": self._epochs.again}
+        self._tickers = [
+            Ticker(settings.list_interval_ms / 1000, call, name, context.clock) for name, call in often.items()
+        ]
         every = self._schedule.every
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
         every(settings.topics_interval_seconds, topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
-        every(settings.list_interval_ms / 1000, self._describe.again, "describe_again")
         every(settings.describe_interval_seconds, self._epochs.poll, "describe_epochs")
-        every(settings.list_interval_ms / 1000, self._epochs.again, "describe_moving")
         if lags:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
@@ -225,7 +226,7 @@ class ClusterWatch:
         for worker in self._workers:
             stack.callback(worker.stop)
         self._share.start()
-        for calls in (self._ticker, self._schedule):
+        for calls in (*self._tickers, self._schedule):
             calls.start()
             stack.callback(calls.stop)
 

@@ -20,7 +20,7 @@ from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["BATCH_S", "JUDGED_AT_ONCE", "JUDGE_AFTER_S", "TICK_S", "Core"]
 
-TICK_S = 0.1
+TICK_S = 0.25
 """Longest time between two ticks of the tracker, in seconds: a settled stall may be reported this late."""
 
 BATCH_MAX = 500
