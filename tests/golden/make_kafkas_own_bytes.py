@@ -14,11 +14,13 @@ from typing import Any
 
 import jpype
 
+from rebalance_agent.groupprotocol.requests import streams_group_heartbeat
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, RECORDS
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
-from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java
+from support.heartbeats.heartbeat_values import STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
+from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java, struct_form
 
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
@@ -26,6 +28,8 @@ CLIENTS = "org.apache.kafka.clients.consumer"
 SHARE_VERSIONS = {"ShareFetch": 2, "ShareAcknowledge": 2}
 RECORDS_OF_A_PARTITION = bytes(range(80))
 """Fields that a gateway does not read."""
+FLAGS = {"shutdownApplication", "topologyDescriptionRequired"}
+"""Fields that Kafka's JSON has as true or false."""
 
 
 def text(data: bytes) -> str:
@@ -264,6 +268,20 @@ def share_requests() -> Iterator[dict[str, Any]]:
             }
 
 
+def streams_heartbeats() -> Iterator[dict[str, Any]]:
+    """Every version of StreamsGroupHeartbeat, with values in nearly every field."""
+    for version in streams_group_heartbeat.STREAMS_HEARTBEAT_VERSIONS:
+        row: dict[str, Any] = {"version": version}
+        for side, schema, values in (
+            ("Request", streams_group_heartbeat.REQUEST, STREAMS_HEARTBEAT),
+            ("Response", streams_group_heartbeat.ANSWER, STREAMS_HEARTBEAT_ANSWER),
+        ):
+            form = struct_form(schema, version, values)
+            form |= {name: bool(value) for name, value in form.items() if name in FLAGS}
+            row[side.lower()] = text(KafkasMessage(f"StreamsGroupHeartbeat{side}Data").encode(version, form)[2:])
+        yield row
+
+
 def txn_commits() -> dict[str, str]:
     """TxnOffsetCommit by topic ids (version 6): a request for two partitions, and an answer that refuses one."""
     offset = {"committedOffset": 42, "committedLeaderEpoch": 3, "committedMetadata": None}
@@ -396,6 +414,7 @@ def main() -> None:
         "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
         "share_responses": list(share_responses()),
         "share_requests": list(share_requests()),
+        "streams_heartbeats": list(streams_heartbeats()),
         "txn_commits_by_topic_ids": txn_commits(),
         "describes": list(describes()),
         "share_offsets": list(share_offsets()),

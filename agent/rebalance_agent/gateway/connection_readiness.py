@@ -15,6 +15,7 @@ from kafka.protocol.consumer.group import (
 from rebalance_agent.gateway.seat_rules import ANSWER_SECONDS
 from rebalance_agent.gateway.transport.request_head import client_id
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
+from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT_KEY
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.model.member_changes import consumer_name
@@ -26,7 +27,8 @@ HELD_SECONDS = ANSWER_SECONDS + 0.5
 that, it may only wait for a description of the group."""
 
 _JOIN, _SYNC, _HEARTBEAT = JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY
-_APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEAT_KEY})
+_WITH_EPOCHS = frozenset({HEARTBEAT_KEY, STREAMS_HEARTBEAT_KEY})
+_APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY}) | _WITH_EPOCHS
 
 
 class ConnectionReadiness:
@@ -41,15 +43,15 @@ class ConnectionReadiness:
         """Record a request, with its frame as received and its decoded form; return whether to read its response."""
         if self._readiness.latched or api_key not in _APIS:
             return False
-        epoch = message["member_epoch"] if api_key == HEARTBEAT_KEY else 0
+        epoch = message["member_epoch"] if api_key in _WITH_EPOCHS else 0
         if api_key == LeaveGroupRequest.API_KEY or epoch < 0:
             self._readiness.gone(self)
             return False
-        group = message["group_id"] if api_key == HEARTBEAT_KEY else message.group_id
+        group = message["group_id"] if api_key in _WITH_EPOCHS else message.group_id
         self._name = consumer_name(client_id(frame), group)
         if api_key == _JOIN:
             self._readiness.waits(self, f"{self._name} waits for the response to its JoinGroup")
-        elif api_key == _SYNC or (api_key == HEARTBEAT_KEY and epoch == 0):
+        elif api_key == _SYNC or (api_key in _WITH_EPOCHS and epoch == 0):
             self._readiness.waits(self, f"{self._name} waits for its assignment")
         return True
 
@@ -57,7 +59,7 @@ class ConnectionReadiness:
         """Record the response that the client gets to a request for which `request` returned True."""
         if self._readiness.latched or api_key not in _APIS:
             return
-        if api_key == HEARTBEAT_KEY:
+        if api_key in _WITH_EPOCHS:
             if message["error_code"] == NO_ERROR and message["member_epoch"] > 0:
                 self._readiness.works(self)
         elif message.error_code != NO_ERROR:

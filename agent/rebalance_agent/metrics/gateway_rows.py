@@ -52,6 +52,7 @@ READ_APIS: Mapping[int, str] = {
     72: "PushTelemetry",
     78: "ShareFetch",
     79: "ShareAcknowledge",
+    88: "StreamsGroupHeartbeat",
 }
 """API key -> Kafka's name for requests that the gateway decodes; the gateway forwards other requests undecoded."""
 

@@ -11,7 +11,8 @@ import struct
 from fuzz.target import MB, Target
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_VERSION, described_assignment
-from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.heartbeats.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.heartbeats.streams_heartbeats import StreamsHeartbeatHandler
 from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
 from rebalance_agent.gateway.groups.leading.leader_decision import METADATA_VERSION, topics_of
 from rebalance_agent.gateway.groups.observed_apis import (
@@ -49,6 +50,7 @@ HANDLERS = {
         HeartbeatHandler,
         JoinGroupHandler,
         LeaveGroupHandler,
+        StreamsHeartbeatHandler,
         SyncGroupHandler,
         TxnOffsetCommitHandler,
     )

@@ -16,7 +16,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment
 from rebalance_agent.model.partitions import from_ranges, pairs
 from support.gateway.groups import RealBroker
 
-__all__ = ["Held", "disagreements", "held", "moves_that_differ", "ranges"]
+__all__ = ["Held", "disagreements", "held", "moves_that_differ", "pairs_in", "ranges"]
 
 
 class Held(NamedTuple):
@@ -88,7 +88,7 @@ def _recorded(reported):
     for each in reported:
         if each["kind"] == "generation":
             # A returning static member causes a second record of the same generation.
-            recorded[each["generation"]] |= {one["member_id"]: _pairs(one["assigned"]) for one in each["members"]}
+            recorded[each["generation"]] |= {one["member_id"]: pairs_in(one["assigned"]) for one in each["members"]}
     return recorded
 
 
@@ -99,11 +99,11 @@ def _by_frames(reported, callback):
         if each["kind"] == "member" and each["callback"] == callback:
             assert each["evidence"] == "gateway"
             of = seen[each["generation"]]
-            of[each["member_id"]] = of.get(each["member_id"], set()) | _pairs(each["partitions"])
+            of[each["member_id"]] = of.get(each["member_id"], set()) | pairs_in(each["partitions"])
     return seen
 
 
-def _pairs(partitions):
+def pairs_in(partitions):
     return set(pairs(ranges(partitions)))
 
 

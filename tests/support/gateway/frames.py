@@ -26,36 +26,25 @@ from kafka.protocol.consumer.group import (
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.requests import consumer_group_heartbeat as heartbeat
-from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
+from rebalance_agent.groupprotocol.requests import streams_group_heartbeat as streams
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from support.heartbeats.heartbeat_values import HEARTBEAT, HEARTBEAT_ANSWER, STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
 
 __all__ = ["VERSIONS", "Api", "GroupFrames", "apis", "filled", "framed", "group_frames", "with_topic_id"]
 
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",), b"data", {"t": (1, 2)}, 4, "rack"))
 ASSIGNMENT = encode_assignment(ConsumerAssignment(3, {"t": (0, 1)}, b"data"))
-HEARTBEAT = {
-    "group_id": "orders",
-    "member_id": "m",
-    "member_epoch": 3,
-    "instance_id": None,
-    "rack_id": None,
-    "rebalance_timeout_ms": 1,
-    "subscribed_topic_names": ["t"],
-    "subscribed_topic_regex": None,
-    "server_assignor": None,
-    "topic_partitions": [{"topic_id": ZERO_UUID, "partitions": (1, 2)}],
+VERSIONS = {
+    11: range(10),
+    14: range(6),
+    12: range(5),
+    8: range(2, 10),
+    13: range(3),
+    1: range(4, 13),
+    68: range(2),
+    88: range(2),
 }
-HEARTBEAT_ANSWER = {
-    "throttle_time_ms": 0,
-    "error_code": 0,
-    "error_message": None,
-    "member_id": "m",
-    "member_epoch": 4,
-    "heartbeat_interval_ms": 1,
-    "assignment": {"topic_partitions": [{"topic_id": ZERO_UUID, "partitions": (1,)}]},
-}
-VERSIONS = {11: range(10), 14: range(6), 12: range(5), 8: range(2, 10), 13: range(3), 1: range(4, 13), 68: range(2)}
 """API key of a group's requests -> the versions in which `group_frames` creates them."""
 
 
@@ -138,8 +127,11 @@ def framed(message, correlation_id=1, client_id="app"):
 
 def group_frames(key, version):
     """Frames of a member ``m`` of the group ``orders`` that leads generation 5."""
-    if key == 68:
-        return GroupFrames(key, version, _coordinated(version), _coordinated_answer(version))
+    if key in _COORDINATED:
+        request, values, answer, answered = _COORDINATED[key]
+        head = struct.pack(">hhih3sB", key, version, 1, 3, b"app", 0)
+        asked = _coordinated(head, request, version, values)
+        return GroupFrames(key, version, asked, _coordinated(struct.pack(">iB", 1, 0), answer, version, answered))
     request = {11: _joins, 14: _syncs, 12: _beats, 13: _leaves, 8: _commits, 1: _fetches}[key](version)
     answer = {11: _joined, 14: _synced, 12: _beaten, 8: _committed}.get(key)
     return GroupFrames(key, version, framed(request), framed(answer(version)) if answer else b"")
@@ -232,13 +224,13 @@ def _fetches(version):
     return FetchRequest(version=version, max_wait_ms=1, min_bytes=1, topics=topics)
 
 
-def _coordinated(version):
-    out = bytearray(struct.pack(">hhih3sB", 68, version, 1, 3, b"app", 0))
-    struct_codec(heartbeat._REQUEST, version, flexible=True).write(out, HEARTBEAT)
+def _coordinated(head, fields, version, values):
+    out = bytearray(head)
+    struct_codec(fields, version, flexible=True).write(out, values)
     return bytes(out)
 
 
-def _coordinated_answer(version):
-    out = bytearray(struct.pack(">iB", 1, 0))
-    struct_codec(heartbeat._ANSWER, version, flexible=True).write(out, HEARTBEAT_ANSWER)
-    return bytes(out)
+_COORDINATED = {
+    68: (heartbeat._REQUEST, HEARTBEAT, heartbeat._ANSWER, HEARTBEAT_ANSWER),
+    88: (streams.REQUEST, STREAMS_HEARTBEAT, streams.ANSWER, STREAMS_HEARTBEAT_ANSWER),
+}

@@ -17,7 +17,7 @@ from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 from rebalance_agent.testing.kafka.java import java_runtime
 from rebalance_agent.testing.kafka.kafka_versions import VERSIONS, kafka_version
 
-__all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_form", "start_java"]
+__all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_form", "start_java", "struct_form"]
 
 
 CALL_IT_GROUP = {"OffsetCommitKey", "GroupMetadataKey"}
@@ -97,13 +97,14 @@ def camel_case(name: str) -> str:
 
 def kafka_form(message: Message, version: int, fields: dict[str, Any]) -> dict[str, Any]:
     """Decoded fields as in Kafka's JSON: its names, bytes as base64, no tagged fields with default values."""
-    form = _struct(message.fields, version, fields)
+    form = struct_form(message.fields, version, fields)
     if message.name.endswith("Key") and message.name not in CALL_IT_GROUP:
         form["groupId"] = form.pop("group")
     return form
 
 
-def _struct(table: tuple[Field, ...], version: int, fields: dict[str, Any]) -> dict[str, Any]:
+def struct_form(table: tuple[Field, ...], version: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that ``version`` has, as in Kafka's JSON; see `kafka_form`."""
     return {
         camel_case(field.name): _value(field.type, version, fields[field.name])
         for field in table
@@ -121,5 +122,5 @@ def _value(type_: Any, version: int, value: Any) -> Any:
     if isinstance(type_, Array) and value is not None:
         return [_value(type_.of, version, item) for item in value]
     if isinstance(type_, Struct) and value is not None:
-        return _struct(type_.fields, version, value)
+        return struct_form(type_.fields, version, value)
     return value

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 from kafka.protocol.admin.groups import DescribeGroupsResponse
-from kafka.protocol.metadata import MetadataResponse
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from rebalance_agent.gateway.groups.assignment_recovery import recover
-from rebalance_agent.gateway.groups.consumer_heartbeats import _named
+from rebalance_agent.gateway.groups.heartbeats.heartbeat_handler import topics_described
 from rebalance_agent.gateway.groups.leading.leader_decision import topics_of
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
@@ -44,7 +44,13 @@ def test_a_partition_without_replicas_has_no_rack():
 
 
 def test_an_empty_response_names_no_topic():
-    assert _named(read(MetadataResponse(version=12, brokers=[], topics=None, cluster_id="c", controller_id=1))) == {}
+    answer = read(MetadataResponse(version=12, brokers=[], topics=None, cluster_id="c", controller_id=1))
+
+    async def ask(_request):
+        return answer
+
+    topic = MetadataRequest.MetadataRequestTopic(version=12, name="t", topic_id=None)
+    assert asyncio.run(topics_described(ask, [topic])) == ()
 
 
 def test_a_group_without_a_description_or_members_has_no_assignment():

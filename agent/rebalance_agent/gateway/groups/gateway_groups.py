@@ -12,6 +12,7 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
 from rebalance_agent.gateway.groups.client_events import Emit
 from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership
+from rebalance_agent.gateway.groups.heartbeats.streams_topologies import StreamsTopologies
 from rebalance_agent.gateway.groups.member_entries import MemberEntries
 from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.http.latched_readiness import LatchedReadiness
@@ -72,6 +73,7 @@ class GatewayGroups:
     leads.
 
     ``awaiting``: members that have not yet fetched from their new assignment. ``topic_names``: topic id -> topic name.
+    ``topologies``: the topics of streams groups' tasks.
     """
 
     rules: Rules
@@ -90,6 +92,7 @@ class GatewayGroups:
         self.entries = MemberEntries()
         self.awaiting: set[ClientMembership] = set()
         self.topic_names: dict[str, str] = {}
+        self.topologies = StreamsTopologies()
         self.executor = ThreadPoolExecutor(ASSIGNING_MAX, thread_name_prefix="rebalance-agent-assign")
         self._complaints: set[tuple[str, str, str]] = set()
 

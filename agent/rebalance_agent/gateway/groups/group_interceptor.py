@@ -10,9 +10,10 @@ from typing import Any
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.connection_readiness import ConnectionReadiness
-from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
 from rebalance_agent.gateway.groups.frame_handler import FrameHandler
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.heartbeats.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.heartbeats.streams_heartbeats import StreamsHeartbeatHandler
 from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
 from rebalance_agent.gateway.groups.observed_apis import (
     FetchHandler,
@@ -49,6 +50,7 @@ _HANDLERS = (
     TxnOffsetCommitHandler,
     FetchHandler,
     ConsumerHeartbeatHandler,
+    StreamsHeartbeatHandler,
 )
 _Waiting = tuple[RequestHead, FrameHandler, Any, SeatNote | None]
 _logger = logging.getLogger(__name__)

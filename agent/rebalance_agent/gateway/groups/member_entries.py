@@ -39,9 +39,9 @@ class MemberEntry:
 
     ``terms``: of the last JoinGroup that the coordinator accepted; ``chosen``: the generation uses the offer of these
     terms; ``election``: set if the member leads a generation with our strategy; ``led``: set if the member leads a
-    generation that is to be published. For KIP-848 groups: ``pending_target``: an assignment by topic id, until the
-    topics' names are known; ``unseen_before``: the member joined before the gateway saw it. ``foreign``: not a consumer
-    (remembered, so that the gateway does not ask again).
+    generation that is to be published. For groups with epochs: ``pending_target``: an assignment by topic id or
+    subtopology, until the topics are known; ``unseen_before``: the member joined before the gateway saw it.
+    ``foreign``: not a consumer (remembered, so that the gateway does not ask again).
     """
 
     membership: ClientMembership

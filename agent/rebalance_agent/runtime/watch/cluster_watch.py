@@ -167,9 +167,12 @@ class ClusterWatch:
 
         # The intervals of repeated calls.
         listing = list_poll("list", REBALANCING, context, self._describe.on_rebalancing)
-        often = {"list": listing, "describe_again": self._describe.again, "describe_moving": self._epochs.again}
-        self._tickers = [
-            Ticker(settings.list_interval_ms / 1000, call, name, context.clock) for name, call in often.items()
+        often_s = settings.list_interval_ms / 1000
+        self._repeated: list[Ticker | Schedule] = [
+            Ticker(often_s, listing, "list", context.clock),
+            Ticker(often_s, self._describe.again, "describe_again", context.clock),
+            Ticker(often_s, self._epochs.again, "describe_moving", context.clock),
+            self._schedule,
         ]
         every = self._schedule.every
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
@@ -226,7 +229,7 @@ class ClusterWatch:
         for worker in self._workers:
             stack.callback(worker.stop)
         self._share.start()
-        for calls in (*self._tickers, self._schedule):
+        for calls in self._repeated:
             calls.start()
             stack.callback(calls.stop)
 
