@@ -20,7 +20,7 @@ are forgotten. A pod runs one application, with up to some hundred topics."""
 NAME_MAX = 249
 """Longest name of a topic in Kafka, in characters; an application's subtopologies have shorter ids."""
 
-Tasks = Mapping[str, Sequence[int]]
+_Tasks = Mapping[str, Sequence[int]]
 """Subtopology -> the numbers of its tasks."""
 
 
@@ -51,7 +51,7 @@ class StreamsTopologies:
         """Return those of these topics whose partitions were never counted, sorted."""
         return sorted(set(topics) - self._counts.keys())
 
-    def unclear(self, group: str, tasks: Tasks) -> list[str]:
+    def unclear(self, group: str, tasks: _Tasks) -> list[str]:
         """Return the topics whose partitions must be counted, or counted again, before `partitions` is right."""
         found: set[str] = set()
         for subtopology, numbers in tasks.items():
@@ -61,11 +61,11 @@ class StreamsTopologies:
             found.update(topics if more else self.uncounted(topics))
         return sorted(found)
 
-    def knows(self, group: str, tasks: Tasks) -> bool:
+    def knows(self, group: str, tasks: _Tasks) -> bool:
         """Whether the topics of all these tasks are known, with their present partition counts."""
         return tasks.keys() <= self._sources.get(group, {}).keys() and not self.unclear(group, tasks)
 
-    def partitions(self, group: str, tasks: Tasks) -> TopicPartitions:
+    def partitions(self, group: str, tasks: _Tasks) -> TopicPartitions:
         """Return the partitions that these tasks read, for the tasks whose topics are known.
 
         A topic without a partition count has a partition for each task: the coordinator creates it like this.
