@@ -6,14 +6,16 @@ report. An event that closes an episode also covers all earlier reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Self, cast
 
+from rebalance_agent.model.baseline import NAME_BYTES_MAX
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.offsets_topic.work_share.led_record import LedRecord, waiting_report
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
+from rebalance_agent.visible_names import is_text
 
 __all__ = ["CLOCKS_MS", "ClosingEvent", "LedBacklog"]
 
@@ -33,16 +35,21 @@ class ClosingEvent(NamedTuple):
     @classmethod
     def of(cls, data: object, cluster_id: str) -> Self | None:
         """Return the parts of an event's JSON object; None for other events, and for all but an event's last part."""
-        if not isinstance(data, Mapping) or data.get("kind") != GenerationEvent.KIND:
-            return None
-        group, generation, timestamp_ms = (data.get(name) for name in ("group", "generation", "timestamp_ms"))
-        if not (isinstance(group, str) and isinstance(generation, int) and isinstance(timestamp_ms, int)):
-            return None
-        closes = data.get("closes_episode") is True and data.get("cluster_id") == cluster_id
-        source, last = data.get("source"), data.get("part", 0) == data.get("parts", 1) - 1
-        if not (closes and last) or source not in (Source.FRAMES, Source.RECORDS):
-            return None
-        return cls(group, generation, timestamp_ms, Source(source))
+        match data:
+            case {
+                "kind": GenerationEvent.KIND,
+                "closes_episode": True,
+                "cluster_id": str(named),
+                "group": str(group),
+                "generation": int(generation),
+                "timestamp_ms": int(timestamp_ms),
+                "source": Source.FRAMES | Source.RECORDS as source,
+                "part": int(part),
+                "parts": int(parts),
+            } if named == cluster_id and part == parts - 1 and is_text(group, NAME_BYTES_MAX):
+                return cls(group, generation, timestamp_ms, Source(source))
+            case _:
+                return None
 
     def is_about(self, report: LedGenerationEvent) -> bool:
         """Whether the event is about the reported generation, not one of a group that was deleted and recreated."""
