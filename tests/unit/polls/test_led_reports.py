@@ -12,7 +12,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.polls import member_events as module
 from rebalance_agent.polls.member_events import KIND_HEADER, LED_BACK_MS, MemberEvents
 from support.observer.fakes import FakeRecord, fake_context, generation_event
-from support.observer.led_reports import Leaders, led
+from support.tracker.led_reports import Leaders, led
 
 TOPIC = "rebalance-events"
 

@@ -24,7 +24,7 @@ from rebalance_agent.polls.member_events import (
 )
 from rebalance_agent.tracking.observations import MemberReported
 from support.observer.fakes import FakeRecord, fake_context
-from support.observer.led_reports import Leaders
+from support.tracker.led_reports import Leaders
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")
 ASSIGN = AssignEvent("id", "g", 2, "range", "c", 3, 0.1, 1, 2, "process", 2, cluster_id="here", error="KeyError")

@@ -12,7 +12,7 @@ from rebalance_agent.model.event_json import event_to_json
 from rebalance_agent.offsets_topic.work_share import set_aside
 from rebalance_agent.offsets_topic.work_share.led_backlog import CLOCKS_MS, ClosingEvent, LedBacklog
 from support.observer.fakes import generation_event
-from support.observer.led_reports import led
+from support.tracker.led_reports import led
 
 
 def closing(group, generation, at_ms, source=Source.FRAMES):

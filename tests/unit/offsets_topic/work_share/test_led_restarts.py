@@ -12,7 +12,7 @@ from rebalance_agent.offsets_topic.work_share.led_share import LedShare
 from rebalance_agent.tracking.observations import Tick, TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.fakes import fake_context
-from support.observer.led_reports import led
+from support.tracker.led_reports import led
 
 SETTLE_MS, STEP_MS, END_MS = 1_000, 500, 60_000
 

@@ -14,7 +14,7 @@ from rebalance_agent.offsets_topic.work_share.led_share import LedShare
 from rebalance_agent.offsets_topic.work_share.record_claims import FREE_CLAIMS, claims
 from rebalance_agent.offsets_topic.work_share.work_budget import GROUP_RATE, work_seconds
 from support.observer.fakes import fake_context
-from support.observer.led_reports import led
+from support.tracker.led_reports import led
 
 
 class Observer:
