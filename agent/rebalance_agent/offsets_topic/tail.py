@@ -68,7 +68,7 @@ class OffsetsTail:
 
     ``caught_up`` is set while all owned partitions are tailed, and their old records have been read. ``reached``:
     partition -> the offset before which all records were observed, up to a second old; without partitions whose old
-    records are still being read.
+    records are still being read. ``was_read``: whether any record was read since the start.
 
     ``denied`` is called with the reason when reading is denied; ``on_records`` with all records that the tail reads and
     its next offsets; ``on_resumed`` with the time (epoch ms) of the oldest loaded snapshot; ``on_late`` when `late`
@@ -100,6 +100,7 @@ class OffsetsTail:
         self._emitter = ObservationEmitter(self.context, self._records, self.on_records)
         self._backfill = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
         self.caught_up = threading.Event()
+        self.was_read = False
         self.reached: Mapping[int, int] = {}
         self.worker = Worker(OFFSETS_PART, self._follow, self.context.health, denied=self._deny)
 
@@ -243,6 +244,7 @@ class OffsetsTail:
     def _read(self, tail: TopicReader) -> None:
         backfilling = bool(self._backfill.pending)
         records = tail.read(BATCH_MAX, 0 if backfilling else self._emitter.share.release_s or TAIL_WAIT_S)
+        self.was_read = self.was_read or bool(records)
         of_groups = self._records.of_groups(records)
         for message, key in of_groups:
             if backfilling:
@@ -252,6 +254,7 @@ class OffsetsTail:
         self._emitter.share.release()
         self._emitter.emit_live(records, [message for message, _ in of_groups], tail.positions)
         for partition, base in self._backfill.read().items():
+            self.was_read = True
             self._emitter.emit_past(base)
             self._complete(partition, base, None)
         if self._rebase:

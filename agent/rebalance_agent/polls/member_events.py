@@ -1,24 +1,36 @@
 """Reads the events of sidecars and gateways (`Reported`), starting at the end of the topic.
 
-Some older events are also read, for the workload and host of members that have nothing to report now.
+Some older events are also read, for the workload and host of members that have nothing to report now. Where the offsets
+topic is hidden, the generations of the last hours that leaders reported are read, too.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol, get_args
 
 from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.cluster.read_to_end import records_before
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord, record_bytes
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
-from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, Reported
+from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, GenerationEvent, Reported
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
+from rebalance_agent.offsets_topic.work_share.led_backlog import ClosingEvent, LedBacklog
 from rebalance_agent.tracking.observations import MemberReported
 
-__all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
+__all__ = [
+    "EVENT_BYTES_MAX",
+    "KIND_HEADER",
+    "LED_BACK_MS",
+    "MEMBERS_PART",
+    "REWIND_MORE_MS",
+    "LedReports",
+    "MemberEvents",
+    "parse_report",
+]
 
 KIND_HEADER = "kind"
 """Record header with the event's kind, so that readers need not parse events of other kinds."""
@@ -37,6 +49,9 @@ reports."""
 REWIND_MAX_MS = 600_000
 """Longest time (ms) to read back: older reports are about rebalances that are no longer revised."""
 
+LED_BACK_MS = 6 * 3_600_000
+"""How long (ms) before the start generations are read that leaders reported: longer than most observers are away."""
+
 PAST_RECORDS = 500
 """Older records per partition that are read only for members' workloads: some tenths of a second in total."""
 
@@ -53,23 +68,37 @@ TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
 _KINDS = frozenset(kind.KIND for kind in get_args(Reported))
 _HEADERS = frozenset(kind.encode() for kind in _KINDS)
+_LED_HEADERS = frozenset(kind.KIND.encode() for kind in (LedGenerationEvent, GenerationEvent))
+
+
+class LedReports(Protocol):
+    """Receives the generations that leaders or gateways reported (`LedShare`)."""
+
+    @property
+    def due(self) -> bool:
+        """Whether the reports from before the start are needed now."""
+        ...
+
+    @property
+    def begun(self) -> bool:
+        """Whether `begin` was called."""
+        ...
+
+    def begin(self, backlog: LedBacklog) -> None:
+        """Process the reports from before the start."""
+        ...
+
+    def put(self, event: LedGenerationEvent) -> None:
+        """Process a new report."""
+        ...
 
 
 class MemberEvents:
     """Puts `MemberReported` for shown groups. Events of other clusters are skipped."""
 
-    def __init__(
-        self,
-        context: CollectorContext,
-        topic: str,
-        cluster_id: str,
-        on_led: Callable[[LedGenerationEvent], None] = lambda _event: None,
-    ) -> None:
-        """Read ``topic``; events without a cluster id count as events of the cluster ``cluster_id``.
-
-        ``on_led`` is called with the generations that leaders or gateways reported.
-        """
-        self._on_led = on_led
+    def __init__(self, context: CollectorContext, topic: str, cluster_id: str, led: LedReports) -> None:
+        """Read ``topic``; events without a cluster id count as events of the cluster ``cluster_id``."""
+        self._led = led
         self._context = context
         self._topic = topic
         self._cluster_id = cluster_id
@@ -77,6 +106,8 @@ class MemberEvents:
         self._rewind_ms: int | None = None
         self._rewinding = threading.Lock()
         self._past_until: dict[int, int] = {}
+        self._led_from: dict[int, int] = {}
+        self._positions: Mapping[int, int] = {}
         self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
@@ -86,6 +117,8 @@ class MemberEvents:
     def _denied(self, _reason: str) -> None:
         # Not a failure: the degraded mode is reported, and stalls stay bounds.
         self._context.health.ready(MEMBERS_PART)
+        if self._led.due:
+            self._led.begin(LedBacklog())
 
     def rewind(self, since_ms: int) -> None:
         """Read the events since ``since_ms`` again, for newly owned groups; a known event changes nothing.
@@ -101,13 +134,15 @@ class MemberEvents:
     def _follow(self, stop: threading.Event) -> None:
         with TopicReader(self._context.properties, self._topic, TUNING) as reader:
             if count := reader.partitions():
-                self._begin(reader, self._context.cluster.end_offsets(self._topic, range(count)))
+                self._begin(reader, self._starts(range(count)))
+            self._positions = reader.positions
             self._context.health.ready(MEMBERS_PART)
             self.worker.working()
             self._await_topic(reader, stop)
             while not stop.is_set():
                 if self._partitions > len(reader.positions):
                     reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
+                self._read_led(reader, stop)
                 if (since_ms := self._rewind_ms) is not None:
                     self._go_back(reader, since_ms)
                     with self._rewinding:
@@ -119,10 +154,57 @@ class MemberEvents:
     def _await_topic(self, reader: TopicReader, stop: threading.Event) -> None:
         """Wait for the topic. A topic that is created now is read from its beginning, before rebalances settle."""
         while not (reader.positions or self._partitions or stop.wait(ABSENT_WAIT_S)):
+            self._read_led(reader, stop)
             self._partitions = reader.partitions()
+
+    def _starts(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Return where reading starts: at the end, or after a failure where it ended, unless the topic is another."""
+        ends = self._context.cluster.end_offsets(self._topic, partitions)
+        self._led_from = {number: min(offset, ends.get(number, 0)) for number, offset in self._led_from.items()}
+        read = {number: max(at, self._past_until.get(number, 0)) for number, at in self._positions.items()}
+        return {number: min(end, read.get(number, end)) for number, end in ends.items()}
+
+    def _read_led(self, reader: TopicReader, stop: threading.Event) -> None:
+        """Read the reports of leaders from before the start, when they are due; later ones are read by ``reader``."""
+        if not self._led.due:
+            return
+        ends = {number: max(at, self._past_until.get(number, 0)) for number, at in reader.positions.items()}
+        backlog = LedBacklog()
+        for message in self._records_before(ends) if ends else ():
+            if stop.is_set():
+                return
+            self._add_led(message, backlog)
+        if (first_ms := backlog.first_ms) is not None:
+            self.rewind(first_ms)  # members' reports of the same rebalances
+        self._led_from = ends
+        self._led.begin(backlog)
+
+    def _records_before(self, ends: Mapping[int, int]) -> Iterator[TopicRecord]:
+        """Yield the records of the last `LED_BACK_MS` before ``ends`` (partition -> offset)."""
+        since_ms, clock = self._context.clock.now_ms() - LED_BACK_MS, self._context.clock
+        starts = self._context.cluster.offsets_since(self._topic, ends, since_ms)
+        with TopicReader(self._context.properties, self._topic, TUNING) as past:
+            for batch in records_before({number: ends[number] for number in starts}, past, clock, starts):
+                yield from batch
+
+    def _add_led(self, message: TopicRecord, backlog: LedBacklog) -> None:
+        """Add a past report, or the event that an observer published about one."""
+        value = message.value()
+        if _kind(message) not in _LED_HEADERS or not value or len(value) > EVENT_BYTES_MAX:
+            return
+        try:
+            data = json_object(value)
+            if event := ClosingEvent.of(data, self._cluster_id):
+                backlog.add_event(event)
+            elif isinstance(report := _reported(data), LedGenerationEvent) and self._shows(report):
+                backlog.add(report)
+        except InvalidInputError:
+            return  # counted if it is read again
 
     def _go_back(self, reader: TopicReader, since_ms: int) -> None:
         earlier = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
+        read = {number: reader.positions[number] for number in earlier}
+        self._led_from = {number: max(at, self._led_from.get(number, 0)) for number, at in read.items()}
         reader.end(earlier)
         self._begin(reader, earlier)
 
@@ -145,13 +227,16 @@ class MemberEvents:
             return
         if not past:
             self._context.meters.events_received(event.KIND)
-        if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
+        if not self._shows(event):
             return
         if not isinstance(event, LedGenerationEvent):
             observed = MemberReported(self._context.clock.now_ms(), event, past)
             self._context.inbox.put(observed, record_bytes(message))
-        elif not past:  # a past generation may not be the current one
-            self._on_led(event)
+        elif self._led.begun and not past and message.offset() >= self._led_from.get(message.partition(), 0):
+            self._led.put(event)
+
+    def _shows(self, event: Reported) -> bool:
+        return event.cluster_id in ("", self._cluster_id) and self._context.shows(event.group)
 
 
 def parse_report(value: bytes | None) -> Reported | None:
@@ -162,7 +247,10 @@ def parse_report(value: bytes | None) -> Reported | None:
     """
     if not value or len(value) > EVENT_BYTES_MAX:
         raise InvalidInputError("", f"an event must have 1 to {EVENT_BYTES_MAX} bytes")
-    data = json_object(value)
+    return _reported(json_object(value))
+
+
+def _reported(data: object) -> Reported | None:
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
         return None

@@ -1,6 +1,7 @@
 """Groups live behind two gateways while their observer may not read the offsets topic; `verify` may, and compares.
 
-``REBALANCE_AGENT_FRAMES_MINUTES`` sets the length, ``REBALANCE_AGENT_FRAMES_SEED`` the order of changes.
+The observer is killed several times, and starts again after more rebalances. ``REBALANCE_AGENT_FRAMES_MINUTES`` sets
+the length, ``REBALANCE_AGENT_FRAMES_SEED`` the order of changes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import subprocess
 import sys
 import threading
+from collections import Counter
 from contextlib import ExitStack, closing
 
 import pytest
@@ -18,14 +20,18 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import KafkaPython, Plain
-from support.kafka.hidden_offsets import EVENTS, beside_the_truth, hidden_offsets
-from support.observer.observing import eventually
+from support.kafka.hidden_offsets import EVENTS, hidden_offsets, login
+from support.observer.observing import eventually, everything
+from support.observer.replicas import kill, replica
 
 MINUTES = float(os.environ.get("REBALANCE_AGENT_FRAMES_MINUTES", "3"))
 SEED = int(os.environ.get("REBALANCE_AGENT_FRAMES_SEED", "28"))
 GROUPS_BEHIND, GROUPS_MIXED = 4, 2
 MEMBERS_MAX = 4
 CHANGE_S = 1.0
+KILLS = 4
+DOWN = 0.25
+"""The part of the time in which the observer is down."""
 PATIENCE_S = 120
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(MINUTES * 60 + 600)]
@@ -75,11 +81,17 @@ def verified(bootstrap):
     return json.loads(done.stdout)
 
 
-def test_each_generation_whose_leader_is_behind_a_gateway_is_published_with_the_assignment_of_its_record():
+def published_twice(bootstrap):
+    """The events that are more than once in the topic, with the same revision."""
+    events = [json.loads(message.value()) for message in everything(bootstrap, EVENTS)]
+    found = Counter((each["event_id"], each["revision"]) for each in events if each["kind"] == "generation")
+    return [event for event, number in found.items() if number > 1]
+
+
+def test_each_generation_whose_leader_is_behind_a_gateway_is_published_with_the_assignment_of_its_record(tmp_path):
     chance, clock, pause = random.Random(SEED), SystemClock(), threading.Event()
     with hidden_offsets("PLAIN") as kafka, ExitStack() as stack:
         bootstrap, reports = kafka.bootstrap_servers, []
-        stack.enter_context(beside_the_truth(kafka, "PLAIN", **SOON))
         gateways = [
             stack.enter_context(gatewaying(bootstrap, events_topic=EVENTS, gateway_generations=True)) for _ in range(2)
         ]
@@ -87,16 +99,37 @@ def test_each_generation_whose_leader_is_behind_a_gateway_is_published_with_the_
             Life(number, chance, gateways, bootstrap, stack, behind=number < GROUPS_BEHIND)
             for number in range(GROUPS_BEHIND + GROUPS_MIXED)
         ]
-        end = clock.monotonic() + MINUTES * 60
-        while clock.monotonic() < end:
-            chance.choice(lives).change()
-            pause.wait(CHANGE_S * chance.random() * 2)
+
+        properties = login(kafka, "PLAIN")
+        password = tmp_path / "password"
+        password.write_text(properties.pop("sasl.password"))
+        properties["sasl.password.file"] = password
+        users = properties.pop("bootstrap.servers")
+
+        def observer():
+            return stack.enter_context(replica(users, kafka=properties, events_topic=EVENTS, **SOON))
+
+        def live(part):
+            end = clock.monotonic() + part * MINUTES * 60 / (KILLS + 1) * (0.5 + chance.random())
+            while clock.monotonic() < end:
+                chance.choice(lives).change()
+                pause.wait(CHANGE_S * chance.random() * 2)
+
+        watched = observer()
+        for _ in range(KILLS):
+            live(1 - DOWN)
+            kill(watched)
+            live(DOWN)
+            watched = observer()
+        live(1 - DOWN)
 
         def everything_is_published():
             reports.append(verified(bootstrap))
             return not reports[-1]["pending"]
 
         eventually(everything_is_published, PATIENCE_S, waiting_for=lambda: reports[-1]["summary"])
-    print(f"seed {SEED}, {MINUTES:g} minutes: {reports[-1]['summary']}")
+        twice = published_twice(bootstrap)
+    print(f"seed {SEED}, {MINUTES:g} minutes, {KILLS} kills: {reports[-1]['summary']}")
     assert reports[-1]["clean"], reports[-1]["differences"][:20]
     assert reports[-1]["agreed"] >= 10 * MINUTES
+    assert twice == []

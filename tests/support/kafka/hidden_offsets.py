@@ -25,19 +25,23 @@ def hidden_offsets(mechanism):
         yield kafka
 
 
-@contextmanager
-def beside_the_truth(kafka, mechanism, **settings):
-    """An observer as this user publishes to `EVENTS`, and one with all permissions to `TRUTH`; yield the first one."""
-    login = {
+def login(kafka, mechanism):
+    """The properties of a client that logs in as ``observer``."""
+    return {
         "bootstrap.servers": kafka.address("USERS"),
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": mechanism,
         "sasl.username": "observer",
         "sasl.password": PASSWORD,
     }
+
+
+@contextmanager
+def beside_the_truth(kafka, mechanism, **settings):
+    """An observer as this user publishes to `EVENTS`, and one with all permissions to `TRUTH`; yield the first one."""
     with (
         observing(kafka.bootstrap_servers, events_topic=TRUTH, **settings),
-        observing(None, kafka=login, events_topic=EVENTS, **settings) as watched,
+        observing(None, kafka=login(kafka, mechanism), events_topic=EVENTS, **settings) as watched,
     ):
         yield watched
 

@@ -20,13 +20,17 @@ SESSION_MS = 6_000
 
 
 @contextmanager
-def replica(bootstrap, **settings):
-    """``rebalance-agent observe`` as a `Watched` with its ``process``; it is terminated at the end."""
+def replica(bootstrap, kafka=None, **settings):
+    """``rebalance-agent observe`` as a `Watched` with its ``process``; it is terminated at the end.
+
+    ``kafka``: further properties of its Kafka clients.
+    """
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
     runner = "rebalance_agent.demo.processes.exit_with_parent"  # it ends with these tests in any case
     command = [sys.executable, "-m", runner, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
-    command += ["--kafka", f"session.timeout.ms={SESSION_MS}", *flags]
+    properties = {"session.timeout.ms": SESSION_MS, **(kafka or {})}
+    command += [word for name, value in properties.items() for word in ("--kafka", f"{name}={value}")] + flags
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         watched = Watched(SimpleNamespace(port=_port(process)))
         watched.process, watched.log = process, []

@@ -24,6 +24,7 @@ from rebalance_agent.polls.member_events import (
 )
 from rebalance_agent.tracking.observations import MemberReported
 from support.observer.fakes import FakeRecord, fake_context
+from support.tracker.led_reports import Leaders
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")
 ASSIGN = AssignEvent("id", "g", 2, "range", "c", 3, 0.1, 1, 2, "process", 2, cluster_id="here", error="KeyError")
@@ -32,9 +33,9 @@ LED = LedGenerationEvent("id", "g", 2, 3, "range", "m", 1, (LedMember("m", b"", 
 GONE = GroupGoneEvent("id", "here", "g", 1, Source.RECORDS, GroupType.CLASSIC)
 
 
-def _taken(value, *, headers=None, shows=None, past=False, on_led=lambda _event: None):
+def _taken(value, *, headers=None, shows=None, past=False, led=None):
     context = fake_context(shows=shows)
-    members = MemberEvents(context, "rebalance-events", "here", on_led)
+    members = MemberEvents(context, "rebalance-events", "here", led or Leaders())
     members.take(FakeRecord(b"", value, headers), past=past)
     return context.inbox.take(9, 0), len(context.meters.of("event_malformed"))
 
@@ -56,11 +57,11 @@ def test_what_a_gateway_did_about_a_seat_becomes_an_observation():
 
 
 def test_a_led_generation_is_passed_on_unless_it_is_past():
-    led = []
-    assert _taken(json_line(LED), headers=[(KIND_HEADER, b"led_generation")], on_led=led.append) == ([], 0)
-    assert _taken(json_line(LED), past=True, on_led=led.append) == ([], 0)
-    assert _taken(json_line(LED), shows=NameFilter(".*", "g"), on_led=led.append) == ([], 0)
-    assert led == [LED]
+    led = Leaders()
+    assert _taken(json_line(LED), headers=[(KIND_HEADER, b"led_generation")], led=led) == ([], 0)
+    assert _taken(json_line(LED), past=True, led=led) == ([], 0)
+    assert _taken(json_line(LED), shows=NameFilter(".*", "g"), led=led) == ([], 0)
+    assert led.reports == [LED]
 
 
 def test_without_the_header_the_kind_is_read_from_the_event():
@@ -144,7 +145,7 @@ def test_a_topic_created_after_the_start_is_read_from_its_beginning_without_list
     reader = _NewTopic(stop)
     monkeypatch.setattr(module, "TopicReader", lambda *_: reader)
     monkeypatch.setattr(module, "ABSENT_WAIT_S", 0)
-    members = MemberEvents(fake_context(), "rebalance-events", "here")
+    members = MemberEvents(fake_context(), "rebalance-events", "here", Leaders())
     members._follow(stop)
     assert reader.positions == {0: BEGINNING, 1: BEGINNING}
 
@@ -182,7 +183,7 @@ def test_offsets_of_events_to_read_again_are_requested_until_brokers_respond(mon
     reader = _Topic(stop)
     monkeypatch.setattr(module, "TopicReader", lambda *_: reader)
     context = fake_context(cluster=cluster)
-    members = MemberEvents(context, "rebalance-events", "here")
+    members = MemberEvents(context, "rebalance-events", "here", Leaders())
     members.rewind(context.clock.now_ms() - 1_000)
     with pytest.raises(ClusterError):
         members._follow(stop)
@@ -197,7 +198,7 @@ def test_the_earlier_of_two_times_to_read_again_counts(monkeypatch):
     stop, cluster = threading.Event(), _SilentOnce()
     monkeypatch.setattr(module, "TopicReader", lambda *_: _Topic(stop))
     context = fake_context(cluster=cluster)
-    members = MemberEvents(context, "rebalance-events", "here")
+    members = MemberEvents(context, "rebalance-events", "here", Leaders())
     now_ms = context.clock.now_ms()
     members.rewind(now_ms - 300_000)
     members.rewind(now_ms - 1_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -99,6 +99,10 @@ class SetAside:
         """Return the groups whose records wait."""
         return list(self._queues)
 
+    def firsts(self) -> Iterator[WaitingRecord]:
+        """Yield the oldest waiting record of each group."""
+        return (queue.first for queue in self._queues.values())
+
     def next_bytes(self, group: bytes) -> int:
         """Return the bytes of the value of the oldest waiting record of a group."""
         return len(self._queues[group].first.message)
@@ -151,6 +155,15 @@ class SetAside:
         number = next(iter(queue.records))
         record, skipped = self._remove(group, queue, number)
         return record._replace(skipped=skipped) if skipped else record
+
+    def pop_through(self, group: bytes, matches: Callable[[WaitingRecord], bool]) -> WaitingRecord | None:
+        """Remove a group's records up to the last one that ``matches``, and return it; None if no record matches."""
+        queue = self._queues.get(group, _Queue())
+        last = next((number for number in reversed(queue.records) if matches(queue.records[number])), None)
+        record = None
+        while last is not None and (number := next(iter(queue.records), last + 1)) <= last:
+            record, _ = self._remove(group, queue, number)
+        return record
 
     def lose(self, group: bytes, number: int) -> None:
         """Add these missing records of a group to ``skipped`` of its next record, now or later."""

@@ -22,6 +22,7 @@ from rebalance_agent.model.events import Event, Reported
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
+from rebalance_agent.offsets_topic.work_share.led_backlog import LedBacklog
 from rebalance_agent.offsets_topic.work_share.led_share import LedShare
 from rebalance_agent.polls.describe_epochs import EpochPoll
 from rebalance_agent.polls.describe_groups import DescribePoll
@@ -112,10 +113,12 @@ class ClusterWatch:
         # Two threads: one reads records of the offsets topic into the inbox, the other members' events.
         self._lags = lags = GroupLags.of(context, settings.lag_groups, self.views, self._tailing)
         loads = lags.loads if lags else None
-        self._led = LedShare(context, self._by_frames)
+        self._led = LedShare(context, self._by_frames, publishes=progress is not None)
         members = None
         if settings.events_topic:
-            members = MemberEvents(context, settings.events_topic, cluster_id, on_led=self._led.put)
+            members = MemberEvents(context, settings.events_topic, cluster_id, self._led)
+        else:
+            self._led.begin(LedBacklog())
         self._tail = OffsetsTail(
             share.tail_context,
             self._offsets_denied,
@@ -259,4 +262,7 @@ class ClusterWatch:
     def _offsets_denied(self, reason: str) -> None:
         # Without this permission the watch is degraded but works: every group is marked with `source="admin"`.
         self._context.health.ready(OFFSETS_PART)
+        if self._tail.was_read and not self._led.begun:
+            # The tracker has the generations until now from records, with the coordinators' times.
+            self._led.begin(LedBacklog())
         self._denied = reason

@@ -167,3 +167,34 @@ def test_the_source_is_the_one_that_is_set_and_no_degraded_mode(kafka, gateway, 
         eventually(watched.ready)
         assert "offsets_topic" not in watched.parts()
         assert watched.metric("rebalance_agent_degraded", mode="admin-only") in (None, 0)
+
+
+def test_generations_from_while_no_observer_ran_are_published_once_after_the_restart(kafka, stack):
+    topic, group, bootstrap = "led-restarts", "led-while-away", kafka.bootstrap_servers
+    settings = {"events_topic": topic, "source": "frames", **SOON}
+    behind = stack.enter_context(gatewaying(bootstrap, events_topic=topic, gateway_generations=True))
+
+    def reported():
+        return [
+            each["generation"] for each in events(bootstrap, topic, group=group) if each["kind"] == "led_generation"
+        ]
+
+    with observing(bootstrap, **settings):
+        first = join(stack, behind.bootstrap, group, "first")
+        eventually(lambda: 1 in generations(kafka, topic, group))
+    second = join(stack, behind.bootstrap, group, "second")
+    eventually(lambda: len(first.owned) == len(second.owned) == 2 and reported() == [1, 2])
+    with observing(bootstrap, read_only=True, **settings) as reading:
+        eventually(lambda: reading.metric("kafka_rebalance_generation", consumergroup=group) == 2)
+    with observing(bootstrap, **settings) as observer:
+        eventually(lambda: 2 in generations(kafka, topic, group))
+        assert observer.source(group) == "frames"
+        assert observer.metric("kafka_rebalance_completed_total", consumergroup=group, trigger="member_joined") == 0
+    with observing(bootstrap, **settings) as observer:
+        eventually(lambda: observer.metric("kafka_rebalance_generation", consumergroup=group) == 2)
+        second.close()
+        eventually(lambda: 3 in generations(kafka, topic, group))
+    published = [each for each in events(bootstrap, topic, group=group) if each["kind"] == "generation"]
+    found = [(each["generation"], each.get("previous_generation")) for each in published if each["revision"] == 0]
+    assert found == [(1, None), (2, 1), (3, 2)]
+    assert [each.get("moved") for each in published if each["revision"] == 0] == [0, 2, 2]

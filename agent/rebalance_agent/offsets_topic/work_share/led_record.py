@@ -1,0 +1,63 @@
+"""A generation that its leader reported, in the form of a record of its group (`TopicRecord`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.baseline import NAME_BYTES_MAX
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
+from rebalance_agent.offsets_topic.work_share.set_aside import WaitingRecord
+
+__all__ = ["LedRecord", "waiting_report"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedRecord:
+    """The bytes of a record's key, and the event in place of its value."""
+
+    event: LedGenerationEvent
+    group_key: bytes
+
+    def __len__(self) -> int:
+        """The bytes of all members' subscriptions and assignments."""
+        return sum(len(member.subscription) + len(member.assignment) for member in self.event.members)
+
+    def partition(self) -> int:
+        """Return 0, since a report has no position in the offsets topic."""
+        return 0
+
+    def offset(self) -> int:
+        """Return -1, since a report has no position in the offsets topic."""
+        return -1
+
+    def key(self) -> bytes:
+        """Return the key of the group's records."""
+        return self.group_key
+
+    def value(self) -> None:
+        """Return None: `event` has the value."""
+        return
+
+    def headers(self) -> None:
+        """Return None: there are no headers."""
+        return
+
+    def timestamp(self) -> tuple[int, int]:
+        """Return the time of the report (epoch ms)."""
+        return 0, self.event.timestamp_ms
+
+    def leader_epoch(self) -> int | None:
+        """Return None: the coordinator's epoch is unknown."""
+        return None
+
+
+def waiting_report(event: LedGenerationEvent, seen_ms: int, *, replayed: bool = False) -> WaitingRecord | None:
+    """Return a report as a record that waits; None if Kafka's protocol has no group with such a long name.
+
+    ``replayed``: the report was written before the observer started.
+    """
+    if len(event.group.encode()) > NAME_BYTES_MAX:
+        return None
+    led = LedRecord(event, GROUP_METADATA.key.encode(2, {"group": event.group}))
+    return WaitingRecord(led, seen_ms, replayed=replayed, gap_offset=-1)
