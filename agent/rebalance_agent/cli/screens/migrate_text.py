@@ -116,8 +116,9 @@ def what_if_text(recorded: WhatIf, outcomes: Sequence[BrokerOutcome]) -> str:
 def _stalls_longer(expected: Figures, recorded: WhatIf) -> bool:
     """Whether the expected stalls exceed the recorded ones for certain, so the upper bound of these."""
     upper = recorded.recorded_upper
-    known = bool(expected.stalls and recorded.recorded.stalls) and upper is not None
-    return known and expected.stalled_partition_seconds > upper
+    if upper is None or not expected.stalls or not recorded.recorded.stalls:
+        return False
+    return expected.stalled_partition_seconds > upper
 
 
 def _row(name: str, figures: Figures, stalled_max: float | None) -> tuple[str, ...]:
