@@ -37,7 +37,9 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
         )
     )
     if not consumers:
-        return head + note("No consumer has reported yet. An instrumented consumer reports its first assignment.")
+        return head + note(
+            "No consumer is in a group. An instrumented consumer appears here with its first assignment."
+        )
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} not shown.") if beyond > 0 else ""
