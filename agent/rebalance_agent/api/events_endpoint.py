@@ -49,8 +49,8 @@ class EventsApp:
     """Checks posts and passes their events on; a post is accepted as a whole or not at all.
 
     ``accept(events, dropped)`` is called from the server's threads and must not block; when it raises, the sender gets
-    503 and may repeat the post. ``rejected(status)`` is called for each refused post, ``alive(process)`` for each
-    heartbeat.
+    503 and may repeat the post. ``rejected(status)`` is called for each refused post, ``alive(process,
+    events)`` for each accepted post with the id of a process; ``events``: their number in the post.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class EventsApp:
         clock: Clock,
         settings: EventsSettings | None = None,
         rejected: Callable[[int], None] = lambda _status: None,
-        alive: Callable[[str], None] = lambda _process: None,
+        alive: Callable[[str, int], None] = lambda _process, _events: None,
     ) -> None:
         """``settings``: by default the endpoint listens on loopback and requires no token."""
         self._accept = accept
@@ -124,7 +124,7 @@ class EventsApp:
                 HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be accepted now; retry later"}
             ) from error
         if process:
-            self._alive(process)
+            self._alive(process, len(events))
         return {"accepted": len(events)}
 
     def _authorize(self, request: Request) -> None:

@@ -22,6 +22,7 @@ from rebalance_agent.cli.command_list import COMMANDS
 from rebalance_agent.cli.command_parser import CommandParser
 from rebalance_agent.cli.saved_help import saved_help
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
+from rebalance_agent.extras import install_text
 from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["main"]
@@ -134,7 +135,7 @@ def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str])
         print(text, flush=True)
     print(
         f"rebalance-agent {command}: the package {_PACKAGES.get(error.name or '', error.name)!r} is missing; "
-        f"run in a checkout: pip install '.[{extra}]', or: pip install 'kafka-rebalance-agent[{extra}]'",
+        f"run {install_text(extra)}",
         file=sys.stderr,
     )
     return 0 if text else 2

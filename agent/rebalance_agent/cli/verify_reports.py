@@ -19,6 +19,7 @@ from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrap
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.name_filters import GroupFilter
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.extras import install_text
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.settings.settings_sources import load
@@ -127,7 +128,7 @@ def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: Group
         package = (error.name or "").partition(".")[0]
         if package == "rebalance_agent":
             raise
-        what = f"needs the package {package!r}; run: pip install 'kafka-rebalance-agent[pipeline]'"
+        what = f"needs the package {package!r}; run {install_text('pipeline')}"
         raise InvalidInputError("--tables", what) from None
     tables = events_of_tables(options, cluster_id, shows)
     first_ms, last_ms = tables.events.published.first_ms or 0, tables.events.published.last_ms or 0

@@ -23,7 +23,7 @@ DEFAULT_URL = f"http://127.0.0.1:{EVENTS_PORT}{EVENTS_PATH}"
 """URL of a sidecar with default settings, in the same pod or on the same machine."""
 
 ALIVE_HEADER = "X-Rebalance-Agent-Alive"
-"""Random id of a process that reports only that it is alive; the body is then empty."""
+"""Random id of the posting process, which is alive and sends such heartbeats. The body may be empty."""
 
 DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
 """Number of events that the sender dropped since its last accepted post."""

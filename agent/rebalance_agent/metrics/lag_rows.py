@@ -46,7 +46,8 @@ STUCK_SECONDS = _row(
 )
 CATCHING_UP = _row(
     "catching_up_partitions",
-    "Partitions that changed owner, and still have uncommitted records from before the observer saw the new owner.",
+    "Partitions with a new owner whose group has not yet committed all records that existed when the observer detected "
+    "the new owner.",
     "partitions",
 )
 CATCH_UP_SECONDS = _row(

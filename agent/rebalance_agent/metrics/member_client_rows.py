@@ -49,7 +49,7 @@ CLIENT_INFO = Metric(
     "kafka_rebalance_member_client_info",
     MetricType.INFO,
     ExporterRole.GATEWAY,
-    "Client library of a member, as the client names it (ApiVersions, KIP-511). Absent for clients without this name.",
+    "Client library of a member, as the client names it (ApiVersions, KIP-511). Absent if the client sends no name.",
     (*_CLIENT, "software", "version"),
 )
 CLIENT_POLL_LIMIT = _row(

@@ -57,7 +57,7 @@ def _take(observer: str, sidecar: str) -> None:
 def _waited(observer: str) -> bool:
     """Whether the group's last rebalance waited for its slow member."""
     answer = json.loads(http(f"{observer}/api/v1/groups/{GROUP}/rebalances")[1])
-    stalls = [each["stall"] for each in answer.get("rebalances", ())[:1]]
+    stalls = [each.get("stall") for each in answer.get("rebalances", ())[:1]]
     return any(stall and stall["lower_seconds"] > STALL_SECONDS for stall in stalls)
 
 

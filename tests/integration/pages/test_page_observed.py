@@ -57,7 +57,7 @@ def test_a_sidecar_shows_its_consumers():
     with beside(None) as watched, browser() as chromium:
         url = f"http://127.0.0.1:{watched.role.port}/"
         chromium.open(url)
-        assert "No consumer has reported yet" in chromium.run(TEXT)
+        assert "No consumer is in a group" in chromium.run(TEXT)
         posted = http(f"http://127.0.0.1:{watched.role.events_port}/v1/events", json.dumps(event).encode())
         assert posted[0] < 300, posted
         eventually(lambda: "<b>orders-1</b>" in chromium.run(TEXT))

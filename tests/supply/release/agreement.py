@@ -15,9 +15,10 @@ from supply.release.settings import ROOT, Release
 
 UNRELEASED = {
     "README.md": ("No release is on PyPI yet", "pip install '.["),
+    "docs/**/*.md": ("no release is on PyPI yet", "pip install '.["),
     "docs/operate.md": ("The images are not published yet",),
 }
-"""Page -> words that are true only until the first release."""
+"""Pages (a glob pattern) -> words that are true only until the first release."""
 
 NOTES_MAX = 125_000
 """Characters of a release's notes that GitHub accepts."""
@@ -57,9 +58,10 @@ def check_versions(release: Release) -> str:
 
 def unreleased_words(root: Path) -> Iterator[str]:
     """The words of `UNRELEASED` that the pages have."""
-    for page, words in UNRELEASED.items():
-        text = " ".join((root / page).read_text(encoding="utf-8").split())
-        yield from (f"{page}: {word}" for word in words if word in text)
+    for pattern, words in UNRELEASED.items():
+        for page in sorted(root.glob(pattern)):
+            text = " ".join(page.read_text(encoding="utf-8").split())
+            yield from (f"{page.relative_to(root)}: {word}" for word in words if word in text)
 
 
 def section(changelog: str, version: str) -> str | None:

@@ -27,7 +27,7 @@ class Sidecar:
             self.clock,
             EventsSettings(**settings),
             self.rejected.append,
-            self.alive.append,
+            lambda process, events: self.alive.append((process, events)),
         )
 
     def post(self, body=b"", method="POST", path=EVENTS_PATH, **headers):
@@ -66,7 +66,8 @@ def test_an_invalid_drop_count_is_refused(text):
 def test_a_heartbeat_without_events_is_accepted():
     sidecar = Sidecar()
     assert sidecar.post(x_rebalance_agent_alive="0af3")[:2] == (200, {"accepted": 0})
-    assert sidecar.alive == ["0af3"]
+    assert sidecar.post(body(member_event()), x_rebalance_agent_alive="0af3")[0] == 200
+    assert sidecar.alive == [("0af3", 0), ("0af3", 1)]
 
 
 @pytest.mark.parametrize("text", ["a b", "x" * 65, "\u0663", "a\n"])

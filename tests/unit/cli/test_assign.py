@@ -10,12 +10,15 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import fields
 
 import pytest
 
 from rebalance_agent.cli.inputs import assign_io
 from rebalance_agent.cli.main import main
+from rebalance_agent.cli.screens.assign_text import MEANINGS
 from rebalance_agent.groupprotocol.user_data import WEIGHT_SETTING, encode_weighted
+from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.subscription import MemberUserData
 
 WEIGHT = "assignment.consumer.weight"
@@ -77,6 +80,17 @@ def test_assignment_and_quality_are_printed(assign, stdin):
     assert result["quality"].keys() == QUALITY
     assert result["quality"]["topic_spread"] == {"t": 1.0}
     assert result["quality"]["copartition_breaks"] is None
+
+
+def test_the_table_explains_each_value_of_the_quality(assign):
+    assert MEANINGS.keys() == {each.name for each in fields(AssignmentQuality)}
+    lines = [
+        " ".join(line.split()) for line in assign(GROUP, "--strategy", "range", "--output", "table")[1].splitlines()
+    ]
+    assert "QUALITY VALUE MEANING" in lines
+    assert "imbalance 0 most partitions that a member has above its target; 0 is best" in lines
+    assert "topic_spread.t 1.00 owners of the topic / owners that it could have; 1 is best" in lines
+    assert not any(line.startswith("rack_misses") for line in lines)
 
 
 def test_output_is_sorted_and_the_same_every_time(assign):

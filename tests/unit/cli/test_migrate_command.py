@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from rebalance_agent.advice.figures import Figures
+from rebalance_agent.advice.figures import Figures, WhatIf
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
@@ -16,7 +16,7 @@ from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import migrate
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
 from rebalance_agent.cli.screens.migrate_text import what_if_text
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
@@ -42,6 +42,12 @@ class Recorded(MigratingGroupRecords):
     @property
     def present(self):
         return self._given
+
+
+def recorded_stalls(lower, upper, assignor="range"):
+    """The figures of one recorded rebalance with these bounds of its stalls."""
+    figures = Figures(generations=1, stalls=1, stalled_partition_seconds=lower)
+    return WhatIf("c", "orders", assignor, RebalanceProtocol.EAGER, figures, figures, (), recorded_upper=upper)
 
 
 @pytest.fixture
@@ -101,8 +107,7 @@ def test_a_group_without_members_starts_them_and_has_its_last_recorded_assignor(
 
 
 def test_an_assignor_that_is_not_recorded_is_unknown():
-    figures = Figures(generations=1)
-    assert "the last assignor is unknown (recorded)" in what_if_text(figures, None, [])
+    assert "the last assignor is unknown (recorded)" in what_if_text(recorded_stalls(0.0, None, assignor=None), [])
 
 
 @pytest.mark.parametrize(("version", "fix"), [("2.11.1", "librdkafka 2.12 or later"), ("2.12.0", None)])
@@ -124,11 +129,31 @@ def test_members_whose_library_has_no_consumer_protocol_stay_classic(asked, othe
     assert json.loads(asked(mixed, "--json")[1])["can_change"] is (True if exit_code == 0 else None)
 
 
-@pytest.mark.parametrize(("recorded", "expected", "warned"), [(1.0, 2.0, True), (2.0, 2.0, False)])
-def test_longer_stalls_than_recorded_are_named(recorded, expected, warned):
-    before, after = (Figures(generations=1, stalls=1, stalled_partition_seconds=each) for each in (recorded, expected))
-    text = what_if_text(before, "range", [BrokerOutcome("uniform", after, 4.0), BrokerOutcome("x", refused="no model")])
+@pytest.mark.parametrize(
+    ("lower", "upper", "shown"),
+    [(2.0, 2.0, "2.0"), (0.2, 1.4, "0.2 - 1.4"), (0.0, 1.4, "up to 1.4"), (0.2, None, "0.2 or more")],
+)
+def test_recorded_stalls_have_both_bounds(lower, upper, shown):
+    text = what_if_text(recorded_stalls(lower, upper), [BrokerOutcome("uniform", Figures())])
+    (row,) = [line for line in text.splitlines() if line.startswith("range (recorded)")]
+    assert row.endswith(f"  {shown}")
+
+
+@pytest.mark.parametrize(("upper", "warned"), [(1.9, True), (2.0, False), (None, False)])
+def test_only_stalls_that_are_surely_longer_than_recorded_are_named(upper, warned):
+    expected = Figures(generations=1, stalls=1, stalled_partition_seconds=2.0)
+    outcomes = [BrokerOutcome("uniform", expected, 4.0), BrokerOutcome("x", refused="no model")]
+    text = what_if_text(recorded_stalls(1.0, upper), outcomes)
     assert ("With uniform, stalls are expected to be longer than the recorded ones." in text) is warned
+
+
+def test_all_rows_count_the_rebalances_since_the_last_change_of_assignor(asked):
+    events = walked(Walk(3), STRATEGIES["range"], 5)
+    changed = [replace(event, assignor="roundrobin") if index < 3 else event for index, event in enumerate(events)]
+    compared = json.loads(asked(ORDERS, "--json", events=changed)[1])["what_if"]
+    rebalances = {compared["recorded"]["rebalances"], *(each["rebalances"] for each in compared["brokers"])}
+    assert len(rebalances) == 1
+    assert rebalances != {len(events)}
 
 
 def test_a_blocked_group_has_the_setting_and_no_steps(asked):

@@ -14,6 +14,7 @@ import pytest
 
 from rebalance_agent.cli import verify_reports
 from rebalance_agent.cli.main import main
+from rebalance_agent.extras import install_text
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 EVENTS = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()
@@ -191,7 +192,7 @@ def test_tables_without_the_pipelines_packages_are_an_error_with_the_install_com
     without = "import sys; sys.modules['pyspark'] = None; from rebalance_agent.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", without, "verify", "--records", "records.ndjson", "--tables", "tables"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    reported = "needs the package 'pyspark'; run: pip install 'kafka-rebalance-agent[pipeline]'"
+    reported = f"needs the package 'pyspark'; run {install_text('pipeline')}"
     assert (done.returncode, done.stderr) == (2, f"rebalance-agent verify: --tables: {reported}\n")
 
 

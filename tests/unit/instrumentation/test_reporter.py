@@ -98,7 +98,18 @@ def left(process, sequence):
 
 
 def beats(sidecar):
-    return [headers[ALIVE_HEADER.lower()] for headers in sidecar.headers if ALIVE_HEADER.lower() in headers]
+    """The process ids in posts without events."""
+    posts = zip(sidecar.headers, sidecar.bodies, strict=True)
+    return [headers[ALIVE_HEADER.lower()] for headers, body in posts if not body]
+
+
+def test_the_first_post_announces_heartbeats():
+    """Otherwise a sidecar would show a consumer that ends before its first heartbeat for a day."""
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(happened)
+        idle(sending)
+        assert [headers[ALIVE_HEADER.lower()] for headers in sidecar.headers] == [sidecar.taken[0]["process"]]
 
 
 def test_a_reporter_without_events_sends_heartbeats_until_its_consumer_leaves():

@@ -20,7 +20,7 @@ def assigned(clients, name, **partitions):
 def test_a_partition_moves_to_the_consumer_that_reports_it():
     clients = ClientsSeen()
     a, b = assigned(clients, "a", t=(0, 1), u=(0,)), assigned(clients, "b", t=(1, 2))
-    assert [status.owned for status in clients.statuses()] == [{"t": (0,), "u": (0,)}, {"t": (1, 2)}]
+    assert [status.owned for status in clients.statuses(0.0, 0)] == [{"t": (0,), "u": (0,)}, {"t": (1, 2)}]
     assert [clients.partitions(each) for each in (a, b)] == [2, 2]
 
 

@@ -11,6 +11,7 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.clients_seen import OVERDUE_SECONDS
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.events import Callback, MemberSnapshot
@@ -20,6 +21,7 @@ from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.page.group_list import group_link
 from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
+from rebalance_agent.ui.words import moment_to_second
 from support.http.asked import ask
 from support.observer.views import NOW, full_view, member_event
 from support.tracker.histories import clustered, generation, on_hosts
@@ -194,6 +196,21 @@ def test_a_sidecar_shows_its_consumers_stalled_ones_first():
     assert f'data-since="{NOW - 250}">since 2023' in page
     assert "payments 0-2" in page
     assert get(Site(Readiness(), consumers=members.consumers), "group?name=g")[0] == 404
+
+
+def test_a_sidecar_shows_that_a_process_has_probably_ended_and_when():
+    clock = FakeClock(NOW)
+    members = MemberMetrics(clock)
+    members.observe([member_event(client_id="here", process="p1"), member_event(client_id="ended", process="p2")])
+    members.alive("p2")
+    clock.advance(OVERDUE_SECONDS * 1000 + 1)
+    page = get(Site(Readiness(), consumers=members.consumers))[2]
+    assert page.index("<td>here</td>") < page.index("<td>ended</td>")
+    assert f"no heartbeat since {moment_to_second(NOW)}: the process has probably ended" in page
+    assert "<dt>consumers</dt><dd>1</dd>" in page
+    assert f'data-since="{NOW}">' in page  # no heartbeat is expected of the other one
+    members.alive("p2")
+    assert "probably ended" not in get(Site(Readiness(), consumers=members.consumers))[2]
 
 
 def test_a_repeated_request_returns_the_page_only_if_it_changed():

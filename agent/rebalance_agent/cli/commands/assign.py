@@ -49,8 +49,7 @@ examples:
   rebalance-agent assign --strategy weighted-sticky --output table group.json
   rebalance-agent assign --strategy sticky --protocol cooperative --ndjson - < groups.ndjson
 
-quality: `spread` is the highest minus the lowest number of partitions of a member, `max_mean_ratio` the highest number
-divided by the mean (1.0: all members have the same number). In a table, - means not applicable, or empty.
+quality: --output table shows the meaning of each value, and leaves out values that do not apply.
 
 exit codes: 0 done, 1 an invalid line (with --ndjson), 2 wrong usage or input
 """

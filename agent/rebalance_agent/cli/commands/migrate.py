@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rebalance_agent.advice import RecordedHistory, history_of, what_if
-from rebalance_agent.advice.figures import Figures
+from rebalance_agent.advice.figures import WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
 from rebalance_agent.advice.migration.migration_report import report_of
 from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
+from rebalance_agent.advice.replay.recorded_history import since_last_assignor
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.command_parser import add_command, not_empty
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_flags_text
@@ -86,14 +87,14 @@ def run(options: argparse.Namespace) -> int:
         return _watched(options, inputs, wishes)
     answer = readiness(inputs.group, inputs.limits, wishes)
     report = report_of(inputs.past)
-    history = history_of(inputs.past)
+    history = since_last_assignor(history_of(inputs.past))  # as `what_if`: rows of one table count the same rebalances
     compared = _compared(history, inputs, wishes)
     if options.output != "text":
         print(as_text(as_json(answer, inputs.broker, step_of(answer), compared, report), options.output))
         return _exit_code(answer)
     print(readiness_text(answer, inputs.broker, cluster_flags_text(options)), end="")
     if compared is not None:
-        print(f"\n{what_if_text(compared[0], history.assignor, compared[1])}", end="")
+        print(f"\n{what_if_text(*compared)}", end="")
     if report is not None:
         print(f"\n{report_text(report)}", end="")
     return _exit_code(answer)
@@ -101,13 +102,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _compared(
     history: RecordedHistory, inputs: MigrationInputs, wishes: MigrationWishes
-) -> tuple[Figures, Sequence[BrokerOutcome]] | None:
+) -> tuple[WhatIf, Sequence[BrokerOutcome]] | None:
     """Return the recorded figures and those of the brokers' assignors; None if no classic rebalance is recorded."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return None
     names = (wishes.assignor,) if wishes.assignor else inputs.limits.assignors or ("uniform", "range")
     outcomes = broker_what_if(history, names, inputs.limits.heartbeat_interval_ms)
-    return what_if(history, ()).recorded, outcomes
+    return what_if(history, ()), outcomes
 
 
 def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: MigrationWishes) -> int:

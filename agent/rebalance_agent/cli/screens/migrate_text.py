@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from rebalance_agent.advice.figures import Figures
+from rebalance_agent.advice.figures import Figures, WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
@@ -88,19 +88,19 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     )
 
 
-def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[BrokerOutcome]) -> str:
+def what_if_text(recorded: WhatIf, outcomes: Sequence[BrokerOutcome]) -> str:
     """Return a table that compares the recorded rebalances with the brokers' assignors."""
-    name = printable(assignor) if assignor else "the last assignor is unknown"
-    rows = [_row(f"{name} (recorded)", recorded, None, expected=False)]
+    name = printable(recorded.assignor) if recorded.assignor else "the last assignor is unknown"
+    upper = recorded.recorded_upper
+    rows = [_row(f"{name} (recorded)", recorded.recorded, upper)]
     rows += [
-        _row(outcome.assignor, outcome.figures, outcome.stalled_max, expected=True)
-        for outcome in outcomes
-        if not outcome.refused
+        _row(outcome.assignor, outcome.figures, outcome.stalled_max) for outcome in outcomes if not outcome.refused
     ]
     lines = [
         wrapped(
-            f"What the brokers would have assigned in {plural(recorded.generations, 'recorded rebalance')}; stalls in "
-            "partition-seconds, expected and at most:"
+            f"What the brokers would have assigned in {plural(recorded.recorded.generations, 'recorded rebalance')}. "
+            "STALLED is in partition-seconds: lower and upper bound of the recorded stalls, and the expected and "
+            "longest stalls with the brokers' assignors:"
         ),
         "",
         table_text(HEADINGS, rows, right=range(1, len(HEADINGS))),
@@ -113,15 +113,16 @@ def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[Bro
     return "\n".join(lines) + "\n"
 
 
-def _stalls_longer(figures: Figures, recorded: Figures) -> bool:
-    known = bool(figures.stalls and recorded.stalls)
-    return known and figures.stalled_partition_seconds > recorded.stalled_partition_seconds
+def _stalls_longer(expected: Figures, recorded: WhatIf) -> bool:
+    """Whether the expected stalls exceed the recorded ones for certain, so the upper bound of these."""
+    upper = recorded.recorded_upper
+    if upper is None or not expected.stalls or not recorded.recorded.stalls:
+        return False
+    return expected.stalled_partition_seconds > upper
 
 
-def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bool) -> tuple[str, ...]:
-    stalled = f"{figures.stalled_partition_seconds:.1f}" if figures.stalls else UNKNOWN
-    if expected and figures.stalls and stalled_max is not None:
-        stalled = f"{stalled} - {stalled_max:.1f}"
+def _row(name: str, figures: Figures, stalled_max: float | None) -> tuple[str, ...]:
+    """Return a row; ``stalled_max``: the upper bound, or the maximum, of the stalls, None if unknown."""
     skew = figures.skew_mean
     return (
         name,
@@ -129,7 +130,7 @@ def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bo
         f"{figures.skew_max:.2f}",
         str(figures.moved),
         str(figures.excess),
-        stalled,
+        bounds_text(figures.stalled_partition_seconds, stalled_max, "{:.1f}".format) if figures.stalls else UNKNOWN,
     )
 
 
@@ -164,7 +165,7 @@ def as_json(
     answer: MigrationReadiness,
     broker: int,
     step: MigrationStep,
-    what_if: tuple[Figures, Sequence[BrokerOutcome]] | None,
+    what_if: tuple[WhatIf, Sequence[BrokerOutcome]] | None,
     report: MigrationReport | None,
 ) -> dict[str, object]:
     """Return the whole result as a JSON-ready object."""
@@ -186,9 +187,10 @@ def as_json(
     }
 
 
-def _what_if_json(recorded: Figures, outcomes: Sequence[BrokerOutcome]) -> dict[str, object]:
+def _what_if_json(what_if: WhatIf, outcomes: Sequence[BrokerOutcome]) -> dict[str, object]:
+    upper = what_if.recorded_upper if what_if.recorded.stalls else None
     return {
-        "recorded": _figures(recorded),
+        "recorded": _figures(what_if.recorded) | {"upper_stalled_partition_seconds": upper},
         "brokers": [
             {
                 "assignor": outcome.assignor,

@@ -13,6 +13,7 @@ from typing import Any
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.extras import install_text
 
 __all__ = ["RESPONSE_BYTES_MAX", "BrokerClient", "client_settings"]
 
@@ -32,7 +33,7 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
     try:
         from rebalance_agent.clients.confluent_assignors.config.security import security  # noqa: PLC0415
     except ImportError:
-        problem = "is not installed (pip install 'kafka-rebalance-agent[kafka-python]')"
+        problem = f"is not installed; run {install_text('kafka-python')}"
         raise InvalidInputError("kafka-python", problem) from None
     try:
         login = security(with_token_callback(properties), SystemClock())

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
+from rebalance_agent.extras import install_text
 
 __all__ = ["OPTIONS", "msk_token"]
 
@@ -29,7 +30,7 @@ def msk_token(options: Mapping[str, str]) -> Token:
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - of an extra
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - the same
     except ImportError:
-        raise TokenError("the package is missing; run: pip install 'kafka-rebalance-agent[aws]'") from None
+        raise TokenError(f"the package is missing; run {install_text('aws')}") from None
     region = options.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if not region:
         raise TokenError("the region is unknown: set AWS_REGION, or sasl.oauthbearer.config to region=eu-central-1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
+from rebalance_agent.extras import install_text
 
 __all__ = ["OPTIONS", "entra_token"]
 
@@ -31,7 +32,7 @@ def entra_token(options: Mapping[str, str]) -> Token:
         from azure.core.exceptions import AzureError  # noqa: PLC0415 - of an extra
         from azure.identity import DefaultAzureCredential  # noqa: PLC0415 - the same
     except ImportError:
-        raise TokenError("the package is missing; run: pip install 'kafka-rebalance-agent[azure]'") from None
+        raise TokenError(f"the package is missing; run {install_text('azure')}") from None
     own = {"managed_identity_client_id": options["client_id"]} if "client_id" in options else {}
     try:
         with DefaultAzureCredential(**own) as credential:

@@ -12,6 +12,7 @@ from datetime import UTC
 from typing import Any
 
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
+from rebalance_agent.extras import install_text
 
 __all__ = ["OPTIONS", "gcp_token"]
 
@@ -32,7 +33,7 @@ def gcp_token(_: Mapping[str, str]) -> Token:
         from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415 - the same
         from google.auth.transport.requests import Request  # noqa: PLC0415 - the same
     except ImportError:
-        raise TokenError("the package is missing; run: pip install 'kafka-rebalance-agent[gcp]'") from None
+        raise TokenError(f"the package is missing; run {install_text('gcp')}") from None
     try:
         credentials: Any = google.auth.default(scopes=[_SCOPE])[0]
         credentials.refresh(Request())

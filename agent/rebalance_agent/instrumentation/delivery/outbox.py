@@ -35,7 +35,7 @@ WAITING_BYTES_MAX = 4 * 1024 * 1024
 class Batch:
     """The body of one POST, its number of events, and the number of dropped events not reported yet.
 
-    ``alive`` is the process's id in a batch without events, which only reports that the process is alive.
+    ``alive``: the id of the process, which the post reports as alive; a batch without events reports nothing else.
     """
 
     body: bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostResult, PostStatus
 from rebalance_agent.instrumentation.delivery.outbox import Batch
@@ -59,9 +60,9 @@ class PostThread(QueueThread):
     def _take(self) -> Batch | None:
         batch = super()._take()
         beats, self._beats = self._beats, False
-        if batch is None and beats:
-            return Batch(b"", 0, self._outbox.dropped, self._process)
-        return batch
+        if batch is None:
+            return Batch(b"", 0, self._outbox.dropped, self._process) if beats else None
+        return replace(batch, alive=self._process)
 
     def _deliver(self, batch: Batch) -> None:
         answer = self._post(batch)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.metrics.export.owned_partitions import ConsumerKey, OwnedPartitions
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 
 __all__ = [
     "CLIENTS_MAX",
+    "OVERDUE_SECONDS",
     "OWNED_BYTES_MAX",
     "RANGES_SHOWN",
     "SILENT_EVERY_S",
@@ -28,6 +30,9 @@ OWNED_BYTES_MAX = 16 * 2**20
 
 RANGES_SHOWN = 200
 """Maximum number of ranges of a consumer in its `ConsumerStatus`: more than the sidecar's page shows."""
+
+OVERDUE_SECONDS = PERIOD_SECONDS + 30
+"""Seconds without a report after which a process that sends heartbeats has probably ended."""
 
 SILENT_EVERY_S = 1.0
 """Seconds between searches for silent consumers, which read all consumers."""
@@ -65,7 +70,8 @@ class SeenClient:
 class ConsumerStatus(NamedTuple):
     """The present state of a consumer, with fields of `SeenClient`, and the number of the consumer's partitions.
 
-    ``owned``: the consumer's partitions, at most `RANGES_SHOWN` ranges.
+    ``owned``: the consumer's partitions, at most `RANGES_SHOWN` ranges. ``seen_ms``: time of the last report or
+    heartbeat, in epoch milliseconds, to the second. ``overdue``: heartbeats are missing (see `OVERDUE_SECONDS`).
     """
 
     group: str
@@ -75,6 +81,8 @@ class ConsumerStatus(NamedTuple):
     skew: float | None
     stalled_ms: int | None
     owned: ReportedPartitions
+    seen_ms: int
+    overdue: bool
 
 
 class ClientsSeen:
@@ -135,8 +143,8 @@ class ClientsSeen:
         """Return the number of the consumer's partitions."""
         return self._owned.count(client.key)
 
-    def statuses(self) -> list[ConsumerStatus]:
-        """Return the present state of all consumers, the least recently seen first."""
+    def statuses(self, now: float, now_ms: int) -> list[ConsumerStatus]:
+        """Return the state of all consumers at ``now`` (monotonic s, epoch ms), the least recently seen first."""
         return [
             ConsumerStatus(
                 client.group,
@@ -146,6 +154,9 @@ class ClientsSeen:
                 client.skew,
                 client.stalled_ms,
                 self._owned.first_ranges(client.key, RANGES_SHOWN),
+                # To the second, so that the two clocks, which are not read at once, give the same time again.
+                seen_ms=round(now_ms / 1000 - (now - client.seen)) * 1000,
+                overdue=client.has_heartbeat and now - client.seen > OVERDUE_SECONDS,
             )
             for client in self
         ]

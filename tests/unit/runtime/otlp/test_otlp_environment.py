@@ -1,5 +1,6 @@
 import pytest
 
+from rebalance_agent.extras import install_text
 from rebalance_agent.runtime.otlp import otlp_environment
 from rebalance_agent.runtime.otlp.otlp_environment import otlp_signals
 
@@ -93,6 +94,6 @@ def test_without_the_extra_otlp_is_off_and_names_the_packages_to_install(monkeyp
     monkeypatch.setattr(otlp_environment, "_PACKAGES", ("no_such_package.sdk",))
     signals = otlp_signals({ALL: URL})
     assert (signals.metrics, signals.traces) == (False, False)
-    problem = f"{ALL}: packages are missing; run: pip install 'kafka-rebalance-agent[otel]'"
+    problem = f"{ALL}: packages are missing; run {install_text('otel')}"
     assert signals.problems == (problem,)
     assert otlp_signals({}).problems == ()

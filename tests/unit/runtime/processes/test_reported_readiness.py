@@ -47,5 +47,12 @@ def test_a_sidecar_takes_posted_events_and_signs_of_life_of_processes_that_poste
     first, second = Sidecar(settings, {}), Sidecar(settings, {})
     assert first.consumers.reason() == "no consumer has reported an assignment yet"
     first.accept((member_event(),), 0)
-    second._posted_alive("p1")
+    second._posted_alive("p1", events=0)
     assert (first.consumers.reason(), second.consumers.reason()) == ("", "")
+
+
+def test_a_heartbeat_in_a_post_of_events_does_not_make_a_waiting_consumer_ready():
+    sidecar = Sidecar(SidecarSettings(listen="127.0.0.1:0", events_listen="127.0.0.1:0"), {})
+    sidecar.accept((member_event(Callback.REVOKED),), 0)
+    sidecar._posted_alive("p1", events=1)
+    assert sidecar.consumers.reason()

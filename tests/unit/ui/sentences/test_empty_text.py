@@ -69,7 +69,7 @@ def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, exp
         ),
         (
             emptied(members=1, unassigned=1, cause=Trigger.MEMBER_LEFT),
-            "Empty since 22:03:20 UTC; its last member left; 1 partition has no owner",
+            "Empty since 22:03:20 UTC; its last member left (normal after a planned stop); 1 partition has no owner",
         ),
         (emptied(members=None, partitions=None, unassigned=None), "Empty since 22:03:20 UTC"),
         (
@@ -81,6 +81,12 @@ def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, exp
 )
 def test_a_sentence_contains_only_known_facts(view, text):
     assert empty_text(build_summary(view), NOW) == text
+
+
+@pytest.mark.parametrize(("rate", "normal"), [(None, True), (0.0, True), (1_200.0, False)])
+def test_members_that_left_may_have_been_stopped_on_purpose_unless_records_wait(rate, normal):
+    left = emptied(cause=Trigger.MEMBER_LEFT)
+    assert ("(normal after a planned stop)" in empty_text(build_summary(left, behind(rate=rate)), NOW)) is normal
 
 
 def test_watch_lists_such_groups_first_with_a_sentence_each():
