@@ -126,17 +126,21 @@ class FairShare:
         The group stays where it is in the order of the others.
         """
         while self._unseen:
-            group, _ = self._unseen.popitem()
-            if group in self._waiting and self._budget.allows(group, self._waiting.next_bytes(group), now):
+            group = next(reversed(self._unseen))
+            if group not in self._waiting:
+                del self._unseen[group]  # its records were dropped
+            elif self._budget.allows(group, self._waiting.next_bytes(group), now):
                 self._released = now
                 self._spend(group, self._waiting.pop(group), now)
                 return True
+            else:
+                return False
         return False
 
     def _wait_unseen(self, group: bytes) -> None:
         self._unseen[group] = None
-        if len(self._unseen) > 2 * GROUPS_MAX:  # the records of most of them were dropped
-            self._unseen = {group: None for group in self._unseen if group in self._waiting}
+        if len(self._unseen) > GROUPS_MAX:
+            del self._unseen[next(iter(self._unseen))]
 
     @property
     def release_s(self) -> float | None:
