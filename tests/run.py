@@ -131,7 +131,7 @@ HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 TIERS = (
     STATIC,
     # First, because its tests need most processor time.
-    Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2),)),
+    Tier("spark", (pytest(*SPARK, processes=2),)),
     # A second process for the counted tests would start when Spark's have ended, and collect for what is left.
     Tier("fast", (pytest(*COUNTED, coverage=True), pytest(*UNCOUNTED, processes=2))),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.

@@ -9,11 +9,15 @@ from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from support.pipeline.pipelines import SHORT_LIVED
 
+TIMEOUT_S = 900
+"""Seconds for a test with its fixtures: some of them start a Spark of their own and run all stages."""
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/spark/" in item.path.as_posix():
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
             # PySpark drops a socket while it still reads its file.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 

@@ -80,6 +80,8 @@ class RecordRouter:
 
     def _admits(self, record: GroupRecord | EpochRecord) -> bool:
         """Whether a group without a state gets one (`StateBudget`)."""
+        for name in self._context.state_budget.displaced(record.seen_ms):
+            self._groups.forget(name)
         whole = isinstance(record, GroupRecord)
         return self._context.state_budget.admits(record.group, record.seen_ms, live=record.live, whole=whole)
 

@@ -11,6 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.model.event_json import event_to_json, json_line
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
+from rebalance_agent.pipeline.ingest.event_times import ReadAt
 from rebalance_agent.pipeline.ingest.ingest_events import events_of_files, ingest_batch
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, judge
@@ -33,7 +35,21 @@ ORDINARY = [
     gone(END_MS, group="end"),  # the cluster's last event: no damaged one is later than the clock
 ]
 GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
-MODELS = [*map(json.loads, GOLDEN.read_bytes().splitlines()), *map(event_to_json, ORDINARY[:200])]
+CAPTURED = [json.loads(line) for line in GOLDEN.read_bytes().splitlines()]
+LATER_MS = min(event["timestamp_ms"] for event in CAPTURED) - MONDAY_MS
+
+
+def moved(value):
+    """``value`` with all times moved from those of the captured events to those of the ordinary ones."""
+    if isinstance(value, dict):
+        return {name: moved(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [moved(each) for each in value]
+    is_time = isinstance(value, int) and value >= MONDAY_MS
+    return value - LATER_MS if is_time else value
+
+
+MODELS = [*map(moved, CAPTURED), *map(event_to_json, ORDINARY[:200])]
 OLD = [generation(MONDAY_MS + number, 1, [member("a", (0,))], group=f"old-{number}") for number in range(3)]
 """Events that an earlier release stored unchanged; `OLD_BODIES` has the stored bodies."""
 OLD_BODIES = (
@@ -78,6 +94,11 @@ def rows(tables, name):
 
 def rounded(value):
     return round(value, 6) if isinstance(value, float) else value
+
+
+def test_an_undamaged_model_is_a_row():
+    models = [event_row(json.dumps(model).encode(), ReadAt(END_MS)) for model in MODELS]
+    assert [model for model in models if not isinstance(model, EventRow)] == []
 
 
 def test_damaged_events_fail_no_stage_and_change_no_result_of_others(spark, tmp_path):

@@ -106,9 +106,9 @@ def test_columns_not_null_in_an_older_release_may_become_nullable(tables):
     assert {row["stall_p99"] for row in tables.read("baselines").collect()} == {3.0, None}
 
 
-def test_small_files_are_compacted_and_old_rows_deleted_only_on_request(tables):
-    for day in (1, 2, 3):
-        ran_at = dt.datetime(2026, 11, day, tzinfo=dt.UTC)
+def test_small_files_are_compacted_and_rows_of_other_days_deleted_only_on_request(tables):
+    for day in (1, 2, 3, 4):
+        ran_at = dt.datetime(2026, 11, day, 12, tzinfo=dt.UTC)
         row = ("events", f"run {day}", 1, 0, ran_at)
         names = [field.name for field in EXPECTATIONS.schema]
         known = dict(zip(("table", "expectation", "checked", "failed", "ran_at"), row, strict=True)) | {
@@ -119,7 +119,7 @@ def test_small_files_are_compacted_and_old_rows_deleted_only_on_request(tables):
     before, after = tables.compact("expectations")
     assert after <= before
     assert after == 1
-    assert tables.expire("expectations", "ran_at", dt.date(2026, 11, 2)) == 1
+    assert tables.keep_days("expectations", "ran_at", dt.date(2026, 11, 2), dt.date(2026, 11, 3)) == 2
     assert sorted(row["expectation"] for row in tables.read("expectations").collect()) == ["run 2", "run 3"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import subprocess
 import sys
 
@@ -11,9 +12,11 @@ import pytest
 from rebalance_agent.cli.commands.pipeline import STAGES
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines
 from rebalance_agent.cli.main import main
+from rebalance_agent.cli.pipeline import maintain
 from rebalance_agent.cli.pipeline.backfill import facts_in, print_gaps, print_ranges
 from rebalance_agent.cli.pipeline.check_results import add_check_flags, check_code, print_broken
 from rebalance_agent.cli.pipeline.weekly_files import weekly_files
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
 from rebalance_agent.pipeline.weekly.week_settings import WeekSettings
@@ -147,6 +150,24 @@ def test_events_that_do_not_exist_are_refused_before_spark_starts(flags, tmp_pat
     absent = str(tmp_path / "nosuch")
     assert main(["pipeline", *flags, "--events", absent, "--tables", str(tmp_path / "tables")]) == 2
     assert f"--events there is no {absent}" in capsys.readouterr().err.replace(":", "")
+
+
+class _Kept:
+    """Tables that delete one row each, and note the days to keep."""
+
+    def __init__(self):
+        self.days = {}
+
+    def keep_days(self, name, column, first, last):
+        self.days[name] = (first, last)
+        return 1
+
+
+def test_keep_days_also_ends_the_days_at_the_latest_that_ingest_accepts(monkeypatch):
+    monkeypatch.setattr(maintain, "SystemClock", lambda: FakeClock(1_700_000_000_000))  # 2023-11-14
+    kept = _Kept()
+    assert maintain._expire(kept, 10) == len(maintain.DATED)
+    assert kept.days == dict.fromkeys(maintain.DATED, (dt.date(2023, 11, 4), dt.date(2023, 11, 15)))
 
 
 def test_a_spark_property_without_a_value_is_refused(capsys):

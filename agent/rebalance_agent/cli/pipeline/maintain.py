@@ -10,6 +10,7 @@ from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_
 from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.increments.processed import remove_old_files
+from rebalance_agent.pipeline.table_schema import DRIFT_DAYS
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import TABLES
 
@@ -17,8 +18,8 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Joins the small files of frequent batches, and removes files of table versions older than a week. With --keep-days, it
-also deletes older rows of `events`; the next aggregate then removes the rows that were computed from these events.
-Without --keep-days, no row is deleted.
+also deletes older rows of `events`, and rows of days after tomorrow, which an earlier release accepted; the next
+aggregate then removes the rows that were computed from these events. Without --keep-days, no row is deleted.
 """
 
 EXAMPLES = """\
@@ -40,7 +41,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = stage_parser(subparsers, "maintain", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
     parser.add_argument(
-        "--keep-days", type=whole_number(1, 36_500), metavar="N", help="delete older rows (default: keep all)"
+        "--keep-days",
+        type=whole_number(1, 36_500),
+        metavar="N",
+        help="delete older rows, and rows of the future (default: keep all)",
     )
     parser.set_defaults(run=run)
 
@@ -65,5 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _expire(tables: DeltaTables, days: int) -> int:
+    """Delete the rows outside the days to keep; return their number. Later days than ingest accepts are not kept."""
     today = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC).date()
-    return sum(tables.expire(name, column, today - dt.timedelta(days)) for name, column in DATED.items())
+    first, last = today - dt.timedelta(days), today + dt.timedelta(DRIFT_DAYS)
+    return sum(tables.keep_days(name, column, first, last) for name, column in DATED.items())

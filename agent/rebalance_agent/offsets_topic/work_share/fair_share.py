@@ -3,7 +3,8 @@
 A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
 groups have small records, but thousands of them: each group has one share, for records of all kinds. The share is a
 share of processor time. If there is less time for all groups, the records of groups that cause little work come first.
-New groups together have one share of this kind: any number of groups can be created, and deleted at once.
+New groups together have one share of this kind: any number of groups can be created, and deleted at once. Every second
+turn is that of the newest group, so a group that comes after a flood of groups does not wait for all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
-from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
+from rebalance_agent.offsets_topic.work_share.work_budget import (
+    GROUPS_MAX,
+    WorkBudget,
+    part_seconds,
+    work_seconds,
+)
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
@@ -56,6 +62,8 @@ class FairShare:
         self._due: list[tuple[float, int, bytes]] = []
         self._turns = itertools.count()
         self._in_due: set[bytes] = set()
+        self._unseen: dict[bytes, None] = {}  # waiting groups of which no record was emitted yet, from the oldest
+        self._newest_next = True
         self._names = RecentNames()
         self._named = float("-inf")
 
@@ -73,6 +81,12 @@ class FairShare:
             return
         if group not in self._in_due:
             self._set_due(group, size, now)
+        if group in self._unseen and record.message.value() is None:  # as in the compacted topic
+            if dropped := self._waiting.drop_key(group, record.key):
+                self._skipped += dropped
+                self._waiting.lose(group, dropped)
+        elif group not in self._waiting and not self._budget.remembers(group):
+            self._wait_unseen(group)
         self._skipped += self._waiting.put(group, record)
         if not allowed:
             self._waited += 1
@@ -83,12 +97,15 @@ class FairShare:
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. Call it several times a second.
 
-        The group that has been allowed to cause work for longest comes first.
+        In turns, the group that has been allowed to cause work for longest, and the newest group come first.
         """
         now = self._context.clock.monotonic()
         self._count(now)
         late = list[bytes]()
         while self._due and self._due[0][0] <= now and (self._has_time or now - self._released >= LONGEST_S):
+            self._newest_next = not self._newest_next
+            if not self._newest_next and self._release_newest(now):
+                continue
             _, _, group = heapq.heappop(self._due)
             self._in_due.discard(group)
             if group not in self._waiting:
@@ -102,6 +119,28 @@ class FairShare:
                 self._set_due(group, self._waiting.next_bytes(group), now)
         for group in late:
             self._set_due(group, self._waiting.next_bytes(group), now)
+
+    def _release_newest(self, now: float) -> bool:
+        """Emit the first waiting record of the group that came last; return False if there is none.
+
+        The group stays where it is in the order of the others.
+        """
+        while self._unseen:
+            group = next(reversed(self._unseen))
+            if group not in self._waiting:
+                del self._unseen[group]  # its records were dropped
+            elif self._budget.allows(group, self._waiting.next_bytes(group), now):
+                self._released = now
+                self._spend(group, self._waiting.pop(group), now)
+                return True
+            else:
+                return False
+        return False
+
+    def _wait_unseen(self, group: bytes) -> None:
+        self._unseen[group] = None
+        if len(self._unseen) > GROUPS_MAX:
+            del self._unseen[next(iter(self._unseen))]
 
     @property
     def release_s(self) -> float | None:
@@ -142,6 +181,7 @@ class FairShare:
         return self._names.names(_ms(self._context.clock.monotonic()))
 
     def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
+        self._unseen.pop(group, None)
         size, record = len(waiting.message), self._decode(waiting)
         if record_kind(waiting.key) == GROUP_METADATA.kind:
             seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None, size)

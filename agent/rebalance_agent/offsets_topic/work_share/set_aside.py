@@ -185,6 +185,13 @@ class SetAside:
         for group in [group for group, queue in self._queues.items() if queue.first.message.partition() in dropped]:
             self._size_bytes -= self._queues.pop(group).size_bytes
 
+    def drop_key(self, group: bytes, key: bytes) -> int:
+        """Drop the waiting records of a group with this key; return how many are dropped, now and right before them."""
+        queue, lost = self._queues.get(group), 0
+        while queue and (numbers := queue.numbers.get(key)):
+            lost += 1 + self._remove(group, queue, numbers[0])[1]
+        return lost
+
     def held_back(self, positions: Mapping[int, int]) -> dict[int, int]:
         """Return ``positions`` (partition -> next offset), lowered to the first waiting record of each partition."""
         held = dict(positions)

@@ -113,6 +113,10 @@ class WorkBudget:
         bucket.since = now - NEW_S
         _keep(self._groups, group, bucket)
 
+    def remembers(self, group: bytes) -> bool:
+        """Whether a record of the group was processed, or read before the observer started, and is not forgotten."""
+        return self._bucket(group) is not None
+
     def allows(self, group: bytes, size_bytes: int, now: float) -> bool:
         """Whether the group's next record, of ``size_bytes``, may be processed now."""
         bucket = self._bucket(group)

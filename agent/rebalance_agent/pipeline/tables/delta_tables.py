@@ -127,14 +127,14 @@ class DeltaTables:
         gone = keys.select(*columns).distinct().alias("gone")
         retry_conflicts(lambda: self._delta(name).alias("old").merge(gone, same).whenMatchedDelete().execute())
 
-    def expire(self, name: str, column: str, before: dt.date) -> int:
-        """Delete the rows whose ``column`` is before a day (UTC); return their number."""
+    def keep_days(self, name: str, column: str, first: dt.date, last: dt.date) -> int:
+        """Delete the rows whose ``column`` is not from ``first`` to ``last`` (days in UTC); return their number."""
         if not self.exists(name):
             return 0
-        old = F.col(column) < F.lit(before)
-        count = self.read(name).where(old).count()
+        others = (F.col(column) < F.lit(first)) | (F.col(column) >= F.lit(last + dt.timedelta(1)))
+        count = self.read(name).where(others).count()
         if count:
-            retry_conflicts(lambda: self._delta(name).delete(old))
+            retry_conflicts(lambda: self._delta(name).delete(others))
         return count
 
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:

@@ -3,14 +3,14 @@
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
 A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
-Above 125 % of the budget, only groups that commit are tracked as usual: new groups are not shown at all, and
-generations of other groups are refused if they grow. This refusal also applies to groups that are known only from
-descriptions.
+Above 125 % of the budget, only groups that commit are tracked as usual: a new group is shown only if groups that came
+over the budget before it, and do not commit, give room (`displaced`), and generations of other groups are refused if
+they grow. This refusal also applies to groups that are known only from descriptions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
@@ -20,6 +20,7 @@ from rebalance_agent.tracking.observations import DescribedGroup
 __all__ = [
     "AWAITED_BYTES",
     "COMMITTING_MS",
+    "DISPLACED_DOWN_TO",
     "GROUP_BYTES",
     "NEW_GROUPS_UP_TO",
     "UNBOUNDED",
@@ -36,6 +37,9 @@ COMMITTING_MS = 60_000
 
 NEW_GROUPS_UP_TO = 1.25
 """The multiple of the budget above which only groups that commit are tracked as usual."""
+
+DISPLACED_DOWN_TO = 1.2
+"""The multiple of the budget down to which groups give room for a new group: many at once, since they are sorted."""
 
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
@@ -106,7 +110,7 @@ class StateBudget:
         self._committed_ms = committed_ms
         self._bytes_max = bytes_max
         self._sizes: dict[str, int] = {}
-        self._unknown: set[str] = set()
+        self._unknown: dict[str, None] = {}  # in the order in which they came
         self._refused: dict[int, None] = {}  # hashes: a name may have 32 kB
         self._names = RecentNames()
 
@@ -118,7 +122,7 @@ class StateBudget:
     def drop(self, name: str) -> None:
         """Remove a group that is gone."""
         self.size_bytes -= self._sizes.pop(name, 0)
-        self._unknown.discard(name)
+        self._unknown.pop(name, None)
 
     def admits(self, name: str, now_ms: int, *, live: bool, whole: bool) -> bool:
         """Whether a group without a state gets one; ``live`` is False if its record is older than the observer.
@@ -128,14 +132,36 @@ class StateBudget:
         """
         if self._has_room(name) and (whole or hash(name) not in self._refused):
             if live and self.size_bytes >= self._bytes_max:
-                self._unknown.add(name)
+                self._unknown[name] = None
             return True
         if not whole:
-            self._refused[hash(name)] = None
-            if len(self._refused) > REFUSED_MAX:
-                del self._refused[next(iter(self._refused))]
+            self._keep_refused(name)
         self._refuse(name, now_ms)
         return False
+
+    def displaced(self, now_ms: int) -> Iterator[str]:
+        """Yield groups that give room for a new group if there is none; the caller forgets each of them.
+
+        These groups came over the budget, and do not commit. Groups that committed more than once are the last of them,
+        and large groups are the first; of equal groups, those that came first. So the groups of a flood give room to a
+        group that comes after it, even if they are never deleted.
+        """
+        if not self._full:
+            return
+        for name in sorted((name for name in self._unknown if not self._commits(name)), key=self._displaced_late):
+            if self.size_bytes < DISPLACED_DOWN_TO * self._bytes_max:
+                return
+            self._keep_refused(name)
+            self._refuse(name, now_ms)
+            yield name
+
+    def _displaced_late(self, name: str) -> tuple[bool, int]:
+        return self._committed_ms(name) > 0, -(self._sizes.get(name, 0) // GROUP_BYTES)
+
+    def _keep_refused(self, name: str) -> None:
+        self._refused[hash(name)] = None
+        if len(self._refused) > REFUSED_MAX:
+            del self._refused[next(iter(self._refused))]
 
     def refuses(self, name: str, now_ms: int, *, grows: Callable[[], bool]) -> bool:
         """Whether a known group's record or description is refused: its state ``grows``, and there is no room."""
@@ -152,7 +178,7 @@ class StateBudget:
         """Whether the group's rebalances are reported; if they are not, count this rebalance and name the group."""
         suspect = name in self._unknown or self._full
         if not suspect or self.size_bytes < self._bytes_max or self._commits(name):
-            self._unknown.discard(name)
+            self._unknown.pop(name, None)
             return True
         self.unreported += 1
         self._names.see(name, now_ms, lambda: name)

@@ -84,6 +84,34 @@ def test_new_groups_are_read_as_long_as_there_is_time():
     assert len(processed) == 200
 
 
+def test_a_group_that_comes_after_a_flood_of_groups_does_not_wait_for_all_of_them():
+    observer = Observer()
+    created = [f"created-{number}" for number in range(100)]
+    processed = observer.read(*[(group, LARGE) for group in created])
+    processed += observer.read(("new", SMALL))
+    while "new" not in processed:
+        processed += observer.read()
+    assert len(processed) <= 10
+    while observer.emitter.share.release_s or len(observer.context.inbox):
+        processed += observer.read()
+    assert sorted(processed) == sorted(["new", *created])
+
+
+def test_a_new_group_that_is_deleted_while_its_record_waits_causes_no_work():
+    observer = Observer()
+    created = [f"created-{number}" for number in range(50)]
+    observer.read(*[(group, LARGE) for group in created])
+    deleted = {group for group in created if group.encode() in observer.emitter.share._waiting}
+    observer.read(*[(group, None) for group in deleted])
+    processed = []
+    while observer.emitter.share.release_s:
+        processed += observer.context.inbox.take(1, 0)
+        observer.read()
+    assert len(deleted) > 40
+    of_deleted = [each for each in processed if each.group in deleted]
+    assert all(each.value is None and each.skipped == 1 for each in of_deleted)
+
+
 def test_a_group_is_known_some_time_after_its_first_record():
     budget = WorkBudget(0.0)
     budget.spend(b"older", 100, 0.01, 0.0)

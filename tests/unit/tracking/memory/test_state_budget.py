@@ -91,8 +91,9 @@ def test_new_groups_that_commit_once_and_are_deleted_take_no_more_than_others():
         name, at = f"new-{number}", 100 * number
         feed(tracker, committed(at, *range(200), group=name), record(at, 1, KNOWN, group=name), tombstone(at + 1, name))
     assert tracker.state_budget.size_bytes <= 2 * SIZE + len("new-00")
-    assert tracker.state_budget.unreported == 1
-    assert tracker.state_budget.refused == 19
+    assert tracker.state_budget.unreported == 20
+    assert tracker.state_budget.refused == 19, "each gives room to the next one"
+    assert tracker.view("known") is not None
 
 
 def test_beyond_a_quarter_more_than_the_budget_new_groups_are_refused():
@@ -101,6 +102,42 @@ def test_beyond_a_quarter_more_than_the_budget_new_groups_are_refused():
     assert tracker.view("new") is None
     assert tracker.state_budget.refused == 2
     assert tracker.state_budget.named(T0) == ["new"]
+
+
+def _flooded(*groups):
+    """A tracker with the group "known", and large groups that came later and fill the budget."""
+    tracker = _full()
+    feed(tracker, *[record(10 + index, 1, KNOWN, group=name) for index, name in enumerate(groups)], commits=False)
+    return tracker
+
+
+def test_groups_of_a_flood_give_room_to_a_group_that_comes_later_and_to_each_other():
+    tracker = _flooded("flood-1", "flood-2")
+    assert (tracker.view("flood-1"), tracker.state_budget.refused) == (None, 1)
+    feed(tracker, *_records("new", [1], since=1_000), tick(60_000), commits=False)
+    assert tracker.view("new").generation == 1
+    assert (tracker.view("flood-2"), tracker.state_budget.refused) == (None, 2)
+    assert tracker.view("known") is not None
+    assert {"flood-1", "flood-2"} <= {*tracker.state_budget.named(T0)}
+
+
+def test_large_groups_give_room_before_small_ones():
+    tracker = _full()
+    feed(tracker, *_records("small", [1]), *_records("small-too", [1], since=10), commits=False)
+    feed(tracker, record(500, 1, KNOWN, group="flood-1"), record(510, 1, KNOWN, group="flood-2"), commits=False)
+    assert tracker.view("flood-1") is None
+    assert all(tracker.view(name) for name in ("known", "small", "small-too", "flood-2"))
+
+
+def test_groups_that_committed_more_than_once_are_the_last_to_give_room():
+    spans = {"busy": 10, "committing": COMMITTING_MS}
+    budget = StateBudget(lambda name: spans.get(name, 0), 100)
+    budget.set("known", 100)
+    for name in ("busy", "committing", "flood"):
+        assert budget.admits(name, 0, live=True, whole=True)
+        budget.set(name, 8)
+    budget.set("known", 200)
+    assert list(budget.displaced(0)) == ["flood", "busy"]
 
 
 def test_beyond_that_a_group_that_grows_is_not_shown_unless_it_commits():
@@ -143,6 +180,18 @@ def test_a_refused_group_of_many_records_stays_refused_until_it_is_deleted():
     assert tracker.view("streams") is None
     feed(tracker, _epoch(62_000, None), _epoch(63_000, GroupEpoch(1)))
     assert tracker.view("streams") is not None
+
+
+def test_a_group_of_many_records_that_gave_room_stays_refused_until_it_is_deleted():
+    budget = StateBudget(lambda _: 0, 100)
+    budget.set("known", 100)
+    assert budget.admits("streams", 0, live=True, whole=False)
+    budget.set("streams", 100)
+    assert list(budget.displaced(0)) == ["streams"]
+    budget.drop("streams")
+    assert not budget.admits("streams", 0, live=True, whole=False)
+    budget.forgive("streams")
+    assert budget.admits("streams", 0, live=True, whole=False)
 
 
 def test_a_group_with_several_generations_takes_more_bytes():
