@@ -31,8 +31,9 @@ _DEPENDENCE = 0.2
 
 _FACTOR_MAX = 8.0
 """Stalls that differ more from the normal stall of their trigger count as this multiple or fraction of that stall."""
+
 _NORMAL = 1.4826  # median absolute deviation -> standard deviation, for a normal distribution
-_STEPS_MIN = 5
+_STEPS_MIN = 5  # fewer steps do not give a spread
 _SPREAD_UNKNOWN, _SPREAD_MIN = 0.5, 0.1  # standard deviations of the logarithm of a stall
 
 STALL_SECONDS_MIN = 1e-6
@@ -50,10 +51,11 @@ class Signal(StrEnum):
 class Hours(NamedTuple):
     """A group's hours with a rebalance (since the epoch), oldest first, and the group's ``first`` and ``last`` hour.
 
-    ``occasions``: numbers of rebalances, where a series of rebalances counts once (`_PAUSE_MS`). ``stalls`` and
-    ``skews``: numbers of rebalances with a known stall or skew. ``stall_logs`` and ``skew_logs``: sums of the natural
-    logarithms of seconds and of ratios. ``stall_excess``: like ``stall_logs``, but each stall is relative to the normal
-    stall of its trigger, and has a weight; ``stall_weights``: sums of these weights, on average 1 for each stall.
+    ``occasions``: numbers of rebalances, where a series of rebalances counts once (`_PAUSE_MS`), divided by the share
+    of the day in which a series can begin. ``stalls`` and ``skews``: numbers of rebalances with a known stall or skew.
+    ``stall_logs`` and ``skew_logs``: sums of the natural logarithms of seconds and of ratios. ``stall_excess``: like
+    ``stall_logs``, but each stall is relative to the normal stall of its trigger, and has a weight; ``stall_weights``:
+    sums of these weights, on average 1 for each stall.
     """
 
     first: int

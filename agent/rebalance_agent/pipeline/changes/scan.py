@@ -3,7 +3,8 @@
 The statistic compares two means with equal variance to one mean: it is the logarithm of the likelihood ratio, minus a
 penalty for a second change. It is compared with the statistic of permuted days, so the distribution of values need not
 be known, and events of one day may depend on each other. A weekly pattern does not count as a change, because it is
-more regular than permuted days. Pure, without Spark.
+more regular than permuted days. Counts are compared with random counts instead: their variance is known, so fewer days
+are sufficient. Pure, without Spark.
 """
 
 from __future__ import annotations
