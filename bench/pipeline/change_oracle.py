@@ -15,7 +15,6 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import binom
 
 from bench.pipeline.change_fleets import DAY_SPREAD, DAYS, MONDAY_HOUR, Planted, RandomGroup, Rebalance
 from rebalance_agent.pipeline.changes.group_signals import Signal
@@ -65,8 +64,18 @@ def _of_frequency(group: RandomGroup, planted: Planted) -> float:
     share = float(rates[inside].sum() / rates.sum())
     number = len(group.begun)
     within = sum(bool(inside[hour]) for hour in group.begun)
-    tail = min(binom.cdf(within, number, share), binom.sf(within - 1, number, share))
-    return min(1.0, 2 * float(tail))
+    tail = min(_binomial(range(within + 1), number, share), _binomial(range(within, number + 1), number, share))
+    return min(1.0, 2 * tail)
+
+
+def _binomial(successes: range, number: int, share: float) -> float:
+    """Return the probability of any of these numbers of successes in ``number`` trials."""
+    log, other = math.log(share), math.log(1 - share)
+    every = math.lgamma(number + 1)
+    return math.fsum(
+        math.exp(every - math.lgamma(each + 1) - math.lgamma(number - each + 1) + each * log + (number - each) * other)
+        for each in successes
+    )
 
 
 @lru_cache(maxsize=10_000)
