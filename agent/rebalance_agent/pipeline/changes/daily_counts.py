@@ -31,7 +31,8 @@ class CountHistory(NamedTuple):
 
     def values(self) -> _Floats:
         """Return the `count_values` of all days."""
-        return count_values(self.counts[np.newaxis], self.first)[0]
+        row: _Floats = count_values(self.counts[np.newaxis], self.first)[0]
+        return row
 
     def drawn(self, part: slice, rows: int, rng: np.random.Generator) -> _Floats:
         """Return rows of random counts of all days, without a change, with the mean that ``part`` has."""
@@ -68,7 +69,9 @@ def _spread(counts: _Floats, first: int) -> _Floats:
         return np.zeros(len(counts))
     variances = np.square(np.diff(_without_weekly(np.sqrt(counts + _SHIFT), first), axis=1)).mean(axis=1) / 2
     means = counts.mean(axis=1)
-    return np.divide(np.maximum(0.0, variances / VARIANCE - 1), means, out=np.zeros_like(means), where=means > 0)
+    excess = np.maximum(0.0, variances / VARIANCE - 1)
+    spreads: _Floats = np.divide(excess, means, out=np.zeros_like(means), where=means > 0)
+    return spreads
 
 
 def _without_weekly(values: _Floats, first: int) -> _Floats:

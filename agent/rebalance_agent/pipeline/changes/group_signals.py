@@ -164,5 +164,5 @@ def _frequencies(hours: Hours) -> Days:
     within = (hours.hours >= begin * _DAY_HOURS) & (hours.hours < end * _DAY_HOURS)
     rows = hours.hours[within] // _DAY_HOURS - begin
     counts = np.bincount(rows, weights=hours.occasions[within], minlength=len(days))
-    history = CountHistory(int(begin), counts)
+    history = CountHistory(int(begin), counts.astype(np.float64))
     return Days(days, history.values(), np.ones(len(days)), history)
