@@ -1,6 +1,7 @@
 """Finds what changed in groups and clusters, and members that are slower than their peers.
 
 - ``group_signals``: turns the hours of a group into daily values of stall, frequency and skew.
+- ``daily_counts``: turns rebalances per day into values with a known variance, and generates random days.
 - ``scan``: finds the span of days that differs most, and the probability that chance explains the difference.
 - ``change_points``: finds the changes of a group, with their hours and sizes.
 - ``false_discoveries``: limits the share of false discoveries over all groups.

@@ -134,7 +134,8 @@ def _first_hour(hours: Hours, series: Days, signal: Signal, edges: Sequence[int]
         # For each hour, the gain in log likelihood if the hour has the level before instead of the level after.
         gains = counts * (before.log - after.log) - (before.shown - after.shown) * _shape(hours)
         return int(first + np.argmax(np.concatenate(((0.0,), np.cumsum(gains)))))
-    numbers, sums = (hours.stalls, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)
+    stall = signal is Signal.STALL
+    numbers, sums = (hours.stall_weights, hours.stall_excess) if stall else (hours.skews, hours.skew_logs)
     window &= numbers > 0
     parts = (series.between(begin, middle), series.between(middle, end))
     before_log, after_log = (float(np.average(part.values, weights=part.weights)) for part in parts)

@@ -8,20 +8,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rebalance_agent.pipeline.changes.daily_counts import CountHistory
 from rebalance_agent.pipeline.changes.scan import Days, Floats, Integers
 
 __all__ = ["HOUR_MS", "STALL_SECONDS_MIN", "Hours", "Signal", "days_of", "hours_of"]
 
 _DAY_HOURS = 24
-_WEEK = 7
 HOUR_MS = 3_600_000
 """One hour in milliseconds."""
 
 _PAUSE_MS = 600_000
 """Minimum pause between two occasions; pauses between the rebalances of a deploy are shorter."""
 
-_OCCASION_MS = 1_800_000
+_OCCASION_MS = 3_600_000
 """Maximum length of an occasion, so that a group that rebalances all the time has many occasions."""
+
+_IDLE_MIN = 0.25
+"""Minimum of the share of a day in which an occasion can begin; it limits the correction for busy groups."""
 
 _DEPENDENCE = 0.2
 """Assumed correlation of the rebalances of one day; it limits the weight of a day with many rebalances."""
@@ -29,6 +32,9 @@ _DEPENDENCE = 0.2
 _FACTOR_MAX = 8.0
 """Stalls that differ more from the normal stall of their trigger count as this multiple or fraction of that stall."""
 
+_NORMAL = 1.4826  # median absolute deviation -> standard deviation, for a normal distribution
+_STEPS_MIN = 5  # fewer steps do not give a spread
+_SPREAD_UNKNOWN, _SPREAD_MIN = 0.5, 0.1  # standard deviations of the logarithm of a stall
 
 STALL_SECONDS_MIN = 1e-6
 """Minimum stall that counts, in seconds. Rounding of floats can cause shorter ones, and their ratios are not exact."""
@@ -45,10 +51,11 @@ class Signal(StrEnum):
 class Hours(NamedTuple):
     """A group's hours with a rebalance (since the epoch), oldest first, and the group's ``first`` and ``last`` hour.
 
-    ``occasions``: numbers of rebalances, where a series of rebalances counts once (`_PAUSE_MS`). ``stalls`` and
-    ``skews``: numbers of rebalances with a known stall or skew. ``stall_logs`` and ``skew_logs``: sums of the natural
-    logarithms of seconds and of ratios. ``stall_excess``: like ``stall_logs``, but each stall is relative to the normal
-    stall of its trigger.
+    ``occasions``: numbers of rebalances, where a series of rebalances counts once (`_PAUSE_MS`), divided by the share
+    of the day in which a series can begin. ``stalls`` and ``skews``: numbers of rebalances with a known stall or skew.
+    ``stall_logs`` and ``skew_logs``: sums of the natural logarithms of seconds and of ratios. ``stall_excess``: like
+    ``stall_logs``, but each stall is relative to the normal stall of its trigger, and has a weight; ``stall_weights``:
+    sums of these weights, on average 1 for each stall.
     """
 
     first: int
@@ -57,6 +64,7 @@ class Hours(NamedTuple):
     occasions: Floats
     stalls: Floats
     stall_logs: Floats
+    stall_weights: Floats
     stall_excess: Floats
     skews: Floats
     skew_logs: Floats
@@ -71,12 +79,9 @@ def hours_of(
     """
     hours, rows = np.unique(at_ms // HOUR_MS, return_inverse=True)
     known = stalls >= STALL_SECONDS_MIN
-    logs, excess = np.zeros(len(stalls)), np.zeros(len(stalls))
+    logs = np.zeros(len(stalls))
     logs[known] = np.log(stalls[known])
-    for trigger in set(triggers[known]):
-        same = known & (triggers == trigger)
-        excess[same] = logs[same] - np.median(logs[same])
-    limit = np.log(_FACTOR_MAX)
+    excess, weights = _relative_to_trigger(logs, triggers, known)
     measured = skews >= 1
     skew_logs = np.zeros(len(skews))
     skew_logs[measured] = np.log(skews[measured])
@@ -88,13 +93,35 @@ def hours_of(
         first,
         last,
         hours,
-        summed(_begins_occasion(at_ms)),
+        summed(_begins_occasion(at_ms) / _idle_share(at_ms)),
         summed(known),
         summed(logs),
-        summed(np.clip(excess, -limit, limit)),
+        summed(weights),
+        summed(weights * excess),
         summed(measured),
         summed(skew_logs),
     )
+
+
+def _relative_to_trigger(
+    logs: Floats, triggers: NDArray[np.object_], known: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Return the difference of each known stall from the normal stall of its trigger, and its weight.
+
+    A stall has more weight if the stalls of its trigger vary less: after a crash, the session timeout is most of the
+    stall. The spread is computed from differences of successive stalls, because a change hardly increases these.
+    """
+    excess, weights = np.zeros(len(logs)), np.zeros(len(logs))
+    for trigger in set(triggers[known]):
+        same = known & (triggers == trigger)
+        excess[same] = logs[same] - np.median(logs[same])
+        steps = np.abs(np.diff(logs[same]))
+        spread = _NORMAL * float(np.median(steps)) / np.sqrt(2) if len(steps) >= _STEPS_MIN else _SPREAD_UNKNOWN
+        weights[same] = 1 / (spread**2 + _SPREAD_MIN**2)
+    limit = np.log(_FACTOR_MAX)
+    if known.any():
+        weights /= weights[known].mean()
+    return np.clip(excess, -limit, limit), weights
 
 
 def _begins_occasion(at_ms: Integers) -> NDArray[np.bool_]:
@@ -105,11 +132,25 @@ def _begins_occasion(at_ms: Integers) -> NDArray[np.bool_]:
     return begins | (np.diff(part, prepend=0) > 0)
 
 
+def _idle_share(at_ms: Integers) -> Floats:
+    """Return for each rebalance the share of its day in which an occasion can begin, because none continues.
+
+    Without it, a busy group that rebalances twice as often would have less than twice as many occasions.
+    """
+    if not len(at_ms):
+        return np.ones(0)
+    _, rows = np.unique(at_ms // (_DAY_HOURS * HOUR_MS), return_inverse=True)
+    busy = np.bincount(rows, weights=np.minimum(np.diff(at_ms, append=at_ms[-1] + _PAUSE_MS), _PAUSE_MS))
+    return np.maximum(_IDLE_MIN, 1 - busy / (_DAY_HOURS * HOUR_MS))[rows]
+
+
 def days_of(hours: Hours, signal: Signal) -> Days:
     """Return the daily values of a signal for days with a rebalance, or, for the frequency, for all whole days."""
     if signal is Signal.FREQUENCY:
         return _frequencies(hours)
-    numbers, sums = (hours.stalls, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)
+    numbers, sums = (
+        (hours.stall_weights, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)
+    )
     days, rows = np.unique(hours.hours[numbers > 0] // _DAY_HOURS, return_inverse=True)
     count = np.bincount(rows, weights=numbers[numbers > 0], minlength=len(days))
     total = np.bincount(rows, weights=sums[numbers > 0], minlength=len(days))
@@ -117,35 +158,11 @@ def days_of(hours: Hours, signal: Signal) -> Days:
 
 
 def _frequencies(hours: Hours) -> Days:
-    """Return the rebalances of each whole day, transformed so that the variance of a day does not depend on the mean.
-
-    The transformation assumes a negative binomial distribution. If days vary no more than in a Poisson distribution,
-    the transformation is the square root.
-    """
+    """Return the rebalances of each whole day, as `daily_counts` transforms them."""
     begin, end = -(-hours.first // _DAY_HOURS), (hours.last + 1) // _DAY_HOURS
     days = np.arange(begin, max(begin, end))
     within = (hours.hours >= begin * _DAY_HOURS) & (hours.hours < end * _DAY_HOURS)
     rows = hours.hours[within] // _DAY_HOURS - begin
     counts = np.bincount(rows, weights=hours.occasions[within], minlength=len(days))
-    mean = counts.mean() if len(counts) else 0.0
-    # The variance is computed from differences of successive days, because a change of level hardly increases these.
-    variance = float(np.square(np.diff(counts)).mean()) / 2 if len(counts) > 1 else 0.0
-    spread = max(0.0, (variance - mean) / mean**2) if mean else 0.0
-    roots = np.sqrt(counts + 0.375)
-    values = np.arcsinh(np.sqrt(spread) * roots) / np.sqrt(spread) if spread else roots
-    return Days(days, values - _weekly(values), np.ones(len(days)))
-
-
-def _weekly(values: Floats) -> Floats:
-    """Return the part of each day's deviation that its day of the week explains; 0 if that part is relatively small."""
-    if len(values) < 2 * _WEEK:
-        return np.zeros(len(values))
-    means = np.convolve(np.pad(values, _WEEK // 2, "reflect"), np.full(_WEEK, 1 / _WEEK), "valid")
-    rows = np.arange(len(values)) % _WEEK
-    deviations = values - means
-    numbers = np.bincount(rows)
-    by_day = np.bincount(rows, weights=deviations) / numbers
-    noise = float(np.square(deviations - by_day[rows]).sum()) / (len(values) - _WEEK)
-    explained = float(np.square(by_day).mean())
-    kept = max(0.0, 1 - noise * float((1 / numbers).mean()) / explained) if explained else 0.0
-    return kept * by_day[rows]
+    history = CountHistory(int(begin), counts.astype(np.float64))
+    return Days(days, history.values(), np.ones(len(days)), history)

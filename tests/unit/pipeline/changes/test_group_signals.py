@@ -26,16 +26,42 @@ def at(*moments):
     return [(moment, "member_left", 1, 1) for moment in moments]
 
 
+def occasions(hours, day=0):
+    """The occasions of a day, before the division by the share of the day in which an occasion can begin."""
+    return hours.occasions[hours.hours // 24 == day].sum()
+
+
 def test_a_series_of_rebalances_is_one_occasion():
     deploy = [index * MINUTE_MS for index in range(20)]
-    assert made(at(*deploy)).occasions.sum() == 1
-    assert made(at(0, 10 * MINUTE_MS, 20 * MINUTE_MS)).occasions.sum() == 3
+    assert occasions(made(at(*deploy))) == pytest.approx(1 / (1 - 29 / 1440))
+    assert occasions(made(at(0, 10 * MINUTE_MS, 20 * MINUTE_MS))) == pytest.approx(3 / (1 - 30 / 1440))
 
 
-def test_rebalances_without_a_pause_are_an_occasion_each_half_hour():
+def test_rebalances_without_a_pause_are_an_occasion_each_hour():
     endless = made(at(*(index * 5 * MINUTE_MS for index in range(24 * 12))))
-    assert endless.occasions.sum() == 48
+    assert occasions(endless) == 24 / 0.25
     assert len(endless.hours) == 24
+
+
+def test_twice_the_rebalances_of_a_busy_group_are_twice_the_occasions():
+    """Rebalances that hit a series are not counted, so their number alone would grow by half only."""
+    rng = np.random.default_rng(1)
+    per_day = [
+        made(at(*np.sort(rng.integers(0, 28 * DAY_MS, 28 * number))), 28).occasions.sum() for number in (50, 100)
+    ]
+    assert per_day[1] / per_day[0] == pytest.approx(2, rel=0.05)
+
+
+def test_stalls_of_a_trigger_that_vary_less_have_more_weight():
+    rng = np.random.default_rng(2)
+    rows = []
+    for hour in range(0, 28 * 24, 6):
+        rows.append((hour * HOUR_MS, "member_failed", 45 * rng.uniform(0.9, 1.1), 1))
+        rows.append((hour * HOUR_MS + 1, "member_left", math.exp(rng.normal(0, 0.6)), 1))
+    both = made(rows, 28)
+    failed = made([row for row in rows if row[1] == "member_failed"] + [(28 * DAY_MS - 1, "member_left", 1, 1)], 28)
+    assert both.stall_weights.sum() == pytest.approx(both.stalls.sum())
+    assert np.std(days_of(both, Signal.STALL).values) < 2 * np.std(days_of(failed, Signal.STALL).values[:-1])
 
 
 def test_a_stall_is_compared_with_those_of_the_same_trigger():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rebalance_agent.pipeline.changes.daily_counts import CountHistory
 from rebalance_agent.pipeline.changes.scan import DAYS_MIN, Days, best_span, chance_of_span
 
 
@@ -85,3 +86,31 @@ def test_one_extreme_day_is_no_change():
     values[20] = 40
     series = days(values)
     assert chance_of_span(series, best_span(series), 1) > 0.1
+
+
+def counted(counts):
+    history = CountHistory(0, np.array(counts, dtype=float))
+    return Days(np.arange(len(counts)), history.values(), np.ones(len(counts)), history)
+
+
+def test_few_counts_are_sufficient_for_a_large_change():
+    """The variance of a count is known, so the chance is smaller than that of permuted days."""
+    series = counted([1, 0, 2, 1, 1, 0, 0, 1, 2, 0, 1, 1, 0, 1, 3, 4, 2, 5, 4, 2, 3, 4, 5, 3, 3, 4, 2, 4])
+    assert chance_of_span(series, best_span(series), 1) < 1e-4
+
+
+def test_counts_without_a_change_are_seldom_improbable():
+    rng = np.random.default_rng(6)
+    chances = []
+    for seed in range(100):
+        series = counted(rng.poisson(np.where(np.arange(28) % 7 > 4, 3, 9)))
+        chances.append(chance_of_span(series, best_span(series), seed))
+    assert 0.02 < np.mean(np.array(chances) <= 0.1) <= 0.2
+    assert min(chances) > 1e-4
+
+
+def test_a_few_extreme_counts_are_no_change():
+    counts = np.random.default_rng(7).poisson(1, 28)
+    counts[14:16] = (60, 40)
+    series = counted(counts)
+    assert chance_of_span(series, best_span(series), 1) > 0.01
