@@ -24,7 +24,7 @@ BASE64 = st.binary(max_size=5).map(lambda data: base64.b64encode(data).decode())
 ODD = [
     None, True, 0.5, -1, 0, 2**63, -(2**63) - 1, "", "assign", "paused", "x" * (LABEL_MAX + 1), "x" * (TEXT_MAX + 1),
     [], [1], {}, {"t": 7}, {"t": "0-2"}, {"t": "a"}, {"pod": "p"}, {"pod": 1}, {"pod": "p" * (LABEL_MAX + 1)},
-    {"name": "n"}, {"name": 1}, {"version": "v" * (LABEL_MAX + 1)},
+    {"name": "n"}, {"name": 1}, {"version": "v" * (LABEL_MAX + 1)}, {"idle_ratio": -1}, {"idle_ratio": 2**54},
 ]  # fmt: skip
 """Values that are valid in some fields only."""
 
@@ -66,8 +66,8 @@ def integers(schema):
     return st.integers(schema["minimum"], schema.get("maximum"))
 
 
-def numbers(_schema):
-    return st.floats(allow_nan=False, allow_infinity=False)
+def numbers(schema):
+    return st.floats(schema.get("minimum"), schema.get("maximum"), allow_nan=False, allow_infinity=False)
 
 
 EVENTS = values(SCHEMA)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rebalance_agent.api.json_schema import Schema, SchemaForm, shapes_of
 from rebalance_agent.api.posted_events import LABEL_MAX, LABELS, POSTED_KINDS
+from rebalance_agent.model.reported.client_metrics import CLIENT_VALUE_MAX, ClientMetrics
 from rebalance_agent.model.reported.member_software import SOFTWARE_MAX, ClientSoftware
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 
@@ -32,6 +33,10 @@ def posted_schema() -> dict[str, Any]:
     for shape, length in ((Workload, WHERE_MAX), (ClientSoftware, SOFTWARE_MAX)):
         for name in definitions[shape.__name__]["properties"]:
             _shorten(definitions[shape.__name__], name, length)
+    measured = definitions[ClientMetrics.__name__]["properties"]
+    for name, value in measured.items():
+        number = {"type": "number", "minimum": 0, "maximum": int(CLIENT_VALUE_MAX)}
+        measured[name] = {**value, "anyOf": [number, {"type": "null"}]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "One line of a post to /v1/events of rebalance-agent sidecar",

@@ -40,8 +40,9 @@ class MemberEntry:
     ``terms``: of the last JoinGroup that the coordinator accepted; ``chosen``: the generation uses the offer of these
     terms; ``election``: set if the member leads a generation with our strategy; ``led``: set if the member leads a
     generation that is to be published. For groups with epochs: ``pending_target``: an assignment by topic id or
-    subtopology, until the topics are known; ``unseen_before``: the member joined before the gateway saw it.
-    ``foreign``: not a consumer (remembered, so that the gateway does not ask again).
+    subtopology, until the topics are known; ``unseen_before``: the member joined before the gateway saw it;
+    ``heartbeats``: the request with which the member heartbeats, by Kafka's name. ``foreign``: not a consumer
+    (remembered, so that the gateway does not ask again).
     """
 
     membership: ClientMembership
@@ -51,6 +52,7 @@ class MemberEntry:
     led: LedMembers | None = None
     pending_target: Mapping[str, Sequence[int]] | None = None
     unseen_before: bool = False
+    heartbeats: str = ""
     foreign: bool = False
 
     @property

@@ -12,6 +12,7 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.requests import streams_group_heartbeat as streams
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.events import Callback
+from support.gateway.frames import group_frames
 from support.gateway.groups import Gateway
 from support.heartbeats.heartbeat_values import STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
 
@@ -150,6 +151,19 @@ def test_a_refused_topology_is_not_stored():
     one.beat(2, owns=tasks(_0=(0, 1)))
     one.beat(-1)
     assert {topic for _, partitions, _ in one.reported() for topic in partitions} == {"t"}
+
+
+def test_a_consumer_heartbeat_with_the_ids_of_a_streams_member_changes_nothing(caplog):
+    one = Member(counts={})
+    one.beat(3, gets=tasks(_0=(0,)))  # the topology is not known, so this target waits
+    other, head, frames = one.gateway.groups.for_connection(), RequestHead(68, 1, 1), group_frames(68, 1)
+    assert asyncio.run(other.request(head, frames.request, one._ask)) == frames.request
+    assert other.response(head, frames.answer) == frames.answer
+    assert (one.gateway.events, caplog.messages) == ([], [])
+    Member(one.gateway, name="new").joins()
+    one.beat(3, owns=tasks(_0=(0,)))
+    one.beat(-1)
+    assert one.reported() == [(Callback.LEFT, {"t": (0,)}, 3)]
 
 
 def test_a_member_with_topics_of_a_pattern_reports_no_partitions():

@@ -81,6 +81,8 @@ class EpochHeartbeatHandler(FrameHandler):
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
         epoch, entries = message["member_epoch"], self._shared.entries
         entry = entries.find(group, member_id, instance_id)
+        if entry is not None and entry.heartbeats not in ("", self.API):
+            entry = None  # a group of the other type, which the coordinator no longer has or never had
         if epoch < JOIN_EPOCH:
             if entry is None:
                 return PASS
@@ -89,7 +91,7 @@ class EpochHeartbeatHandler(FrameHandler):
             return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry, None))
         if entry is None:
             entry = MemberEntry(self.new_membership(group, client_id, instance_id), unseen_before=epoch > JOIN_EPOCH)
-        membership = entry.membership
+        entry.heartbeats, membership = self.API, entry.membership
         membership.beat(self._shared.alive)
         if epoch == JOIN_EPOCH:
             membership.record_join_request({})
