@@ -23,7 +23,7 @@ DEFAULT_URL = f"http://127.0.0.1:{EVENTS_PORT}{EVENTS_PATH}"
 """URL of a sidecar with default settings, in the same pod or on the same machine."""
 
 ALIVE_HEADER = "X-Rebalance-Agent-Alive"
-"""Random id of the posting process, which is alive and sends such heartbeats. The body may be empty."""
+"""Random id of the posting process, if the process sends heartbeats: posts with this header and an empty body."""
 
 DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
 """Number of events that the sender dropped since its last accepted post."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.metrics.export.clients_seen import SILENT_EVERY_S, ClientsSeen
+from rebalance_agent.metrics.export.clients_seen import OVERDUE_SECONDS, SILENT_EVERY_S, ClientsSeen
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback
 from support.tracker.tracking import said
 
@@ -29,6 +30,15 @@ def test_a_consumer_that_is_removed_owns_nothing_when_it_returns():
     clients.forget(assigned(clients, "a", t=(0, 1)))
     assert list(clients) == []
     assert clients.partitions(assigned(clients, "a", u=(0,))) == 1
+
+
+def test_a_consumer_behind_a_gateway_is_not_overdue_while_it_waits_to_join():
+    clients = ClientsSeen()
+    for name, evidence in (("a", Evidence.MEMBERS), ("b", Evidence.GATEWAY)):
+        clients.record(replace(said(Callback.ASSIGNED, name, 0, 1, 1).event, evidence=evidence), 0.0)
+    clients.renew_all(0.0)
+    assert [each.overdue for each in clients.statuses(OVERDUE_SECONDS, 0)] == [False, False]
+    assert [each.overdue for each in clients.statuses(OVERDUE_SECONDS + 1, 0)] == [True, False]
 
 
 def test_silent_consumers_are_searched_at_most_once_a_second(monkeypatch):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.metrics.export.owned_partitions import ConsumerKey, OwnedPartitions
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 
@@ -32,7 +33,7 @@ RANGES_SHOWN = 200
 """Maximum number of ranges of a consumer in its `ConsumerStatus`: more than the sidecar's page shows."""
 
 OVERDUE_SECONDS = PERIOD_SECONDS + 30
-"""Seconds without a report after which a process that sends heartbeats has probably ended."""
+"""Seconds without a report after which a process that sends heartbeats itself has probably ended."""
 
 SILENT_EVERY_S = 1.0
 """Seconds between searches for silent consumers, which read all consumers."""
@@ -44,7 +45,8 @@ class SeenClient:
 
     ``seen``: time of the last report in monotonic seconds. ``generation``: -1 if unknown. ``stalled_ms``: time (epoch
     milliseconds) at which the revoked or lost callback began; None after the next assigned callback has returned.
-    ``has_heartbeat``: whether the process sends heartbeats. ``sequences``: event kind -> highest sequence number.
+    ``has_heartbeat``: whether the process sends heartbeats. ``by_frames``: whether a gateway reports for the consumer,
+    which sends no requests while it waits for the others to join. ``sequences``: event kind -> highest sequence number.
     """
 
     key: ConsumerKey
@@ -54,6 +56,7 @@ class SeenClient:
     skew: float | None = None
     missing_standbys: int | None = None
     has_heartbeat: bool = False
+    by_frames: bool = False
     sequences: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -104,6 +107,7 @@ class ClientsSeen:
         client = self._clients.pop(key, None) or SeenClient(key, now)
         self._clients[key] = client
         client.seen = now
+        client.by_frames = isinstance(event, MemberEvent) and event.evidence is Evidence.GATEWAY
         if event.sequence <= client.sequences.get(event.KIND, -1):
             return None
         client.sequences[event.KIND] = event.sequence
@@ -156,7 +160,7 @@ class ClientsSeen:
                 self._owned.first_ranges(client.key, RANGES_SHOWN),
                 # To the second, so that the two clocks, which are not read at once, give the same time again.
                 seen_ms=round(now_ms / 1000 - (now - client.seen)) * 1000,
-                overdue=client.has_heartbeat and now - client.seen > OVERDUE_SECONDS,
+                overdue=client.has_heartbeat and not client.by_frames and now - client.seen > OVERDUE_SECONDS,
             )
             for client in self
         ]

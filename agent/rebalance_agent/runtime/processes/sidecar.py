@@ -165,9 +165,9 @@ class Sidecar:
                 self._log.info("stopping")
 
     def _posted_alive(self, process: str, events: int) -> None:
-        """Record a post of a consumer's process; its events, if any, show whether the consumer is ready.
+        """Record a post of a consumer's process.
 
-        A heartbeat without events comes only from a process whose first events a sidecar has already accepted.
+        Its events show whether the consumer is ready. A process sends posts without events only after its first events.
         """
         self._members.alive(process)
         if not events:

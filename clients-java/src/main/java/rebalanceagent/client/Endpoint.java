@@ -50,7 +50,7 @@ final class Endpoint {
     }
 
     /**
-     * Send one body.
+     * Send one body. {@code alive}: the id of the process, if it sends heartbeats; otherwise empty.
      *
      * @return the status, with the start of the sidecar's text if it does not accept the body
      * @throws IOException there was no valid answer in time
@@ -66,7 +66,9 @@ final class Endpoint {
             connection.setFixedLengthStreamingMode(body.length);
             connection.setRequestProperty("Content-Type", "application/x-ndjson");
             connection.setRequestProperty("Connection", "close");
-            connection.setRequestProperty("X-Rebalance-Agent-Alive", alive);
+            if (!alive.isEmpty()) {
+                connection.setRequestProperty("X-Rebalance-Agent-Alive", alive);
+            }
             if (dropped > 0) {
                 connection.setRequestProperty("X-Rebalance-Agent-Dropped", Long.toString(dropped));
             }

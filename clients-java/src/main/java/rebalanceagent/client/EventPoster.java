@@ -144,7 +144,9 @@ final class EventPoster {
             reported = dropped;
         }
         try {
-            Endpoint.Answer answer = endpoint.post(body.getBytes(StandardCharsets.UTF_8), reported, process);
+            // A process without heartbeats must not announce them.
+            String alive = beats ? process : "";
+            Endpoint.Answer answer = endpoint.post(body.getBytes(StandardCharsets.UTF_8), reported, alive);
             if (!answer.accepted()) {
                 Quietly.LOG.log(System.Logger.Level.WARNING, "sidecar: {0} {1}", answer.status, answer.reason);
             }
