@@ -7,11 +7,15 @@ import struct
 
 from kafka.protocol.metadata import MetadataResponse
 
-from rebalance_agent.gateway.groups.heartbeats.streams_topologies import TOPICS_MAX, StreamsTopologies
+from rebalance_agent.gateway.groups.heartbeats.streams_topologies import (
+    COUNT_EVERY_S,
+    TOPICS_MAX,
+    StreamsTopologies,
+)
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.requests import streams_group_heartbeat as streams
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
-from rebalance_agent.model.events import Callback
+from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, Callback
 from support.gateway.frames import group_frames
 from support.gateway.groups import Gateway
 from support.heartbeats.heartbeat_values import STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
@@ -141,6 +145,56 @@ def test_a_member_that_joined_before_is_known_once_another_member_sends_the_topo
     assert (Callback.REVOKED, {"t": (2, 3)}, 4) in old.reported()
 
 
+def test_partitions_of_all_topics_are_counted_regularly():
+    one = Member(counts={"a": 4, "b": 2})
+    one.joins(tasks(_0=(0,)), of=topology(["a", "b"]))
+    one.counts["b"] = 4
+    one.beat(1, owns=tasks(_0=(0,)))
+    one.gateway.clock.advance(round(COUNT_EVERY_S * 1000))
+    one.beat(1, reaches=2, gets=tasks(_0=(0, 3)))
+    one.beat(2, owns=tasks(_0=(0, 3)))
+    one.beat(-1)
+    assert (Callback.ASSIGNED, {"a": (3,), "b": (3,)}, 2) in one.reported()
+
+
+def test_a_topic_that_is_created_after_the_join_is_counted_before_its_partitions_are_reported():
+    one = Member(counts={"a": 4})
+    one.joins(of=topology(["a", "b"]))
+    one.counts["b"] = 2
+    one.beat(1, gets=tasks(_0=(0, 3)), owns=[])
+    one.beat(1, owns=tasks(_0=(0, 3)))
+    one.beat(-1)
+    assert (Callback.ASSIGNED, {"a": (0, 3), "b": (0,)}, 1) in one.reported()
+
+
+def test_tasks_of_a_partition_that_no_topic_has_are_reported_after_another_count():
+    one = Member()
+    one.joins(tasks(_0=(9,)))
+    one.beat(1, owns=tasks(_0=(9,)))
+    one.beat(1, owns=tasks(_0=(9,)))
+    one.beat(-1)
+    assert (one.reported()[-1][0], len(one.asked)) == (Callback.LEFT, 2)
+
+
+def test_an_unusable_topology_replaces_the_one_before():
+    one = Member()
+    one.joins(tasks(_0=(0,)))
+    one.beat(-1)
+    again = Member(one.gateway, name="again")
+    again.joins(tasks(_0=(0,)), of=topology([], patterns=["t.*"]))
+    again.beat(1, owns=tasks(_0=(0,)))
+    again.beat(-1)
+    assert again.reported() == [(Callback.LEFT, {}, 1)]
+
+
+def test_more_tasks_than_a_member_can_have_are_not_reported():
+    one = Member()
+    one.joins(tasks(_0=range(MEMBER_PARTITIONS_MAX + 1)))
+    one.beat(1, owns=tasks(_0=range(MEMBER_PARTITIONS_MAX + 1)))
+    one.beat(-1)
+    assert one.reported() == [(Callback.LEFT, {}, 1)]
+
+
 def test_a_refused_topology_is_not_stored():
     one, other = Member(), Member(name="other")
     other.talk = one.gateway.groups.for_connection()
@@ -185,8 +239,10 @@ def test_topologies_of_many_groups_are_bounded():
     topologies = StreamsTopologies()
     for number in range(30):
         names = tuple(f"{number}-{index}" for index in range(1_000))
-        topologies.put(f"g{number}", {"0": names})
+        topologies.put(f"g{number}", {"0": names}, now=0)
         topologies.count(dict.fromkeys(names, 1))
     known = [number for number in range(30) if topologies.knows(f"g{number}", {"0": (0,)})]
-    assert known == list(range(20, 30))
-    assert sum(len(topologies.partitions(f"g{number}", {"0": (0,)})) for number in range(30)) == TOPICS_MAX
+    assert known == list(range(21, 30))
+    for number in range(TOPICS_MAX + 1):
+        topologies.put(f"empty-{number}", {}, now=0)
+    assert not any(topologies.knows(f"g{number}", {"0": (0,)}) for number in range(30))

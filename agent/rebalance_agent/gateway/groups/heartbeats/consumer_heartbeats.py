@@ -49,12 +49,12 @@ class ConsumerHeartbeatHandler(EpochHeartbeatHandler):
         """See `open_request`."""
         return OpenedFrame(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
 
-    def held(self, message: Any) -> Keyed | None:  # noqa: ANN401
+    def held(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401, ARG002
         """See the base class."""
         partitions = message["topic_partitions"]
         return None if partitions is None else _by_id(partitions)
 
-    def target(self, message: Any) -> Keyed | None:  # noqa: ANN401
+    def target(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401, ARG002
         """See the base class."""
         assignment = message["assignment"]
         return None if assignment is None else _by_id(assignment["topic_partitions"])

@@ -49,12 +49,12 @@ class EpochHeartbeatHandler(FrameHandler):
 
     API: ClassVar[str]
 
-    def held(self, message: Any) -> Keyed | None:  # noqa: ANN401 - a decoded request
-        """Return the partitions that the member reports in a request; None if they have not changed."""
+    def held(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401 - a decoded request
+        """Return the partitions that a member of ``group`` reports in a request; None if they have not changed."""
         raise NotImplementedError
 
-    def target(self, message: Any) -> Keyed | None:  # noqa: ANN401 - a decoded response
-        """Return the assignment in a response; None if it has not changed."""
+    def target(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401 - a decoded response
+        """Return the assignment in a response to a member of ``group``; None if it has not changed."""
         raise NotImplementedError
 
     async def learn(self, ask: Ask, message: Any, target: Keyed) -> None:  # noqa: ANN401
@@ -64,6 +64,10 @@ class EpochHeartbeatHandler(FrameHandler):
     def knows(self, group: str, partitions: Keyed) -> bool:
         """Whether the topics of all these partitions are known."""
         raise NotImplementedError
+
+    def certain(self, group: str, partitions: Keyed) -> bool:
+        """Whether `topics` is right without another `learn`; otherwise a new target waits for the next request."""
+        return self.knows(group, partitions)
 
     def topics(self, group: str, partitions: Keyed) -> TopicPartitions:
         """Return partitions by topic name, for those whose topics are known."""
@@ -91,14 +95,14 @@ class EpochHeartbeatHandler(FrameHandler):
             return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry, None))
         if entry is None:
             entry = MemberEntry(self.new_membership(group, client_id, instance_id), unseen_before=epoch > JOIN_EPOCH)
-        entry.heartbeats, membership = self.API, entry.membership
+        membership = entry.membership
         membership.beat(self._shared.alive)
         if epoch == JOIN_EPOCH:
             membership.record_join_request({})
             entry.pending_target, entry.unseen_before = None, False  # the member's former membership has ended
         await self.learn(ask, message, entry.pending_target or {})
         self._name(group, entry)
-        if (held := self.held(message)) is not None:
+        if (held := self.held(group, message)) is not None:
             self._hold(group, entry, held)
         return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry, self.detail(message)))
 
@@ -123,8 +127,9 @@ class EpochHeartbeatHandler(FrameHandler):
         # During this heartbeat, another process of the same static member may have taken over the entry.
         if memory.epoch == JOIN_EPOCH or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
+        entry.heartbeats = self.API
         self.accepted(memory.group, memory.detail)
-        target = self.target(message)
+        target = self.target(memory.group, message)
         if target is None and entry.pending_target is None:
             membership.record_epoch(message["member_epoch"])
             return False
@@ -132,7 +137,8 @@ class EpochHeartbeatHandler(FrameHandler):
         if target is not None:
             membership.expect_assignment()
             entry.pending_target = target
-            self._name(memory.group, entry)
+            if self.certain(memory.group, target):
+                self._name(memory.group, entry)
         return False
 
     def unanswered(self, memory: _Sent) -> None:

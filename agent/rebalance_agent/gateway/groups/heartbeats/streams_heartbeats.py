@@ -47,31 +47,35 @@ class StreamsHeartbeatHandler(EpochHeartbeatHandler):
         """See `open_request`."""
         return OpenedFrame(b"", decode_streams_heartbeat_answer(head.api_version, frame), head.api_version)
 
-    def held(self, message: Any) -> Keyed | None:  # noqa: ANN401
+    def held(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401
         """See the base class."""
-        return _active(message)
+        return self._active(group, message)
 
-    def target(self, message: Any) -> Keyed | None:  # noqa: ANN401
+    def target(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401
         """See the base class."""
-        return _active(message)
+        return self._active(group, message)
 
     def detail(self, message: Any) -> Mapping[str, tuple[str, ...]] | None:  # noqa: ANN401
-        """Return the topics of each subtopology, if the request has a topology that can be used."""
+        """Return the topics of each subtopology, if the request has a topology."""
         return None if message["topology"] is None else sources_of(message["topology"])
 
     def accepted(self, group: str, detail: Mapping[str, tuple[str, ...]] | None) -> None:
         """Store the topology of the group."""
         if detail is not None:
-            self._shared.topologies.put(group, detail)
+            self._shared.topologies.put(group, detail, self._shared.clock.monotonic())
 
     async def learn(self, ask: Ask, message: Any, target: Keyed) -> None:  # noqa: ANN401
-        """Request the partition counts of the topology's topics, and those that the pending target needs."""
-        topologies, sources = self._shared.topologies, self.detail(message) or {}
-        wanted = topologies.uncounted(topic for topics in sources.values() for topic in topics)
-        wanted += [topic for topic in topologies.unclear(message["group_id"], target) if topic not in wanted]
+        """Count the partitions of a new topology's topics, of a pending target's, and regularly of all."""
+        topologies, group = self._shared.topologies, message["group_id"]
+        wanted = {topic for topics in (self.detail(message) or {}).values() for topic in topics}
+        wanted |= topologies.due(group, self._shared.clock.monotonic()) | topologies.topics(group, target)
         kind = MetadataRequest.MetadataRequestTopic
-        topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in wanted]
+        topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in sorted(wanted)]
         topologies.count(_counted(await topics_described(ask, topics)))
+
+    def certain(self, group: str, partitions: Keyed) -> bool:
+        """See the base class."""
+        return self.knows(group, partitions) and not self._shared.topologies.outdated(group, partitions)
 
     def knows(self, group: str, partitions: Keyed) -> bool:
         """See the base class."""
@@ -81,10 +85,12 @@ class StreamsHeartbeatHandler(EpochHeartbeatHandler):
         """See the base class."""
         return self._shared.topologies.partitions(group, partitions)
 
-
-def _active(message: Mapping[str, Any]) -> Keyed | None:
-    tasks = message["active_tasks"]
-    return None if tasks is None else {each["subtopology_id"]: each["partitions"] for each in tasks}
+    def _active(self, group: str, message: Mapping[str, Any]) -> Keyed | None:
+        """Return the active tasks in a message; None if there are none, or more than a member can have."""
+        if message["active_tasks"] is None:
+            return None
+        tasks = {each["subtopology_id"]: each["partitions"] for each in message["active_tasks"]}
+        return tasks if self._shared.topologies.bounded(group, tasks) else None
 
 
 def _counted(topics: Iterable[Any]) -> Mapping[str, int]:

@@ -6,16 +6,20 @@ repartition topics that has one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["TOPICS_MAX", "StreamsTopologies", "sources_of"]
+__all__ = ["COUNT_EVERY_S", "TOPICS_MAX", "StreamsTopologies", "sources_of"]
 
 TOPICS_MAX = 10_000
-"""Maximum number of topics in all topologies, and maximum topics with a known partition count; beyond it, the oldest
-are forgotten. A pod runs one application, with up to some hundred topics."""
+"""Maximum number of groups, subtopologies and topics in all topologies, and of topics with a known partition count;
+beyond it, the oldest are forgotten. A pod runs one application, with up to some hundred topics."""
+
+COUNT_EVERY_S = 60.0
+"""Seconds between counts of the partitions of a group's topics."""
 
 NAME_MAX = 249
 """Longest name of a topic in Kafka, in characters; an application's subtopologies have shorter ids."""
@@ -23,21 +27,32 @@ NAME_MAX = 249
 _Tasks = Mapping[str, Sequence[int]]
 """Subtopology -> the numbers of its tasks."""
 
+_Sources = Mapping[str, tuple[str, ...]]
+"""Subtopology -> the topics that its tasks read."""
+
 
 class StreamsTopologies:
     """The topology of each streams group behind a gateway, and the partition counts of the topics."""
 
     def __init__(self) -> None:
         """Start without groups."""
-        self._sources: dict[str, Mapping[str, tuple[str, ...]]] = {}
+        self._sources: dict[str, _Sources] = {}
+        self._size = 0
         self._counts: dict[str, int] = {}
+        self._counted: dict[str, float] = {}
 
-    def put(self, group: str, sources: Mapping[str, tuple[str, ...]]) -> None:
-        """Store the topology of a group: the topics of each subtopology (see `sources_of`)."""
-        self._sources.pop(group, None)
-        self._sources[group] = sources
-        while sum(len(each) for of_group in self._sources.values() for each in of_group.values()) > TOPICS_MAX:
-            del self._sources[next(iter(self._sources))]
+    def put(self, group: str, sources: _Sources, now: float) -> None:
+        """Store the topology of a group (see `sources_of`), whose topics were counted at ``now`` (monotonic s)."""
+        self._forget(group)
+        self._sources[group], self._counted[group] = sources, now
+        self._size += _size(sources)
+        while self._size > TOPICS_MAX:
+            self._forget(next(iter(self._sources)))
+
+    def _forget(self, group: str) -> None:
+        if (before := self._sources.pop(group, None)) is not None:
+            self._size -= _size(before)
+            del self._counted[group]
 
     def count(self, counts: Mapping[str, int]) -> None:
         """Store partition counts of topics; 0 if a topic does not exist or may not be described."""
@@ -47,42 +62,59 @@ class StreamsTopologies:
         while len(self._counts) > TOPICS_MAX:
             del self._counts[next(iter(self._counts))]
 
-    def uncounted(self, topics: Iterable[str]) -> list[str]:
-        """Return those of these topics whose partitions were never counted, sorted."""
-        return sorted(set(topics) - self._counts.keys())
+    def due(self, group: str, now: float) -> set[str]:
+        """Return the group's topics if they were not counted in the last `COUNT_EVERY_S`; ``now``: monotonic s."""
+        if group not in self._sources or now - self._counted[group] < COUNT_EVERY_S:
+            return set()
+        self._counted[group] = now
+        return {topic for topics in self._sources[group].values() for topic in topics}
 
-    def unclear(self, group: str, tasks: _Tasks) -> list[str]:
-        """Return the topics whose partitions must be counted, or counted again, before `partitions` is right."""
-        found: set[str] = set()
-        for subtopology, numbers in tasks.items():
-            topics = self._sources.get(group, {}).get(subtopology, ())
-            most = max((self._counts.get(topic, 0) for topic in topics), default=0)
-            more = 0 < most <= max(numbers, default=-1)  # topics got new partitions
-            found.update(topics if more else self.uncounted(topics))
-        return sorted(found)
+    def topics(self, group: str, tasks: _Tasks) -> set[str]:
+        """Return the topics that these tasks read."""
+        sources = self._sources.get(group, {})
+        return {topic for subtopology in tasks for topic in sources.get(subtopology, ())}
+
+    def bounded(self, group: str, tasks: _Tasks) -> bool:
+        """Whether the tasks read at most as many partitions as a member can report."""
+        sources = self._sources.get(group, {})
+        sizes = (len(numbers) * max(1, len(sources.get(each, ()))) for each, numbers in tasks.items())
+        return sum(sizes) <= MEMBER_PARTITIONS_MAX
 
     def knows(self, group: str, tasks: _Tasks) -> bool:
-        """Whether the topics of all these tasks are known, with their present partition counts."""
-        return tasks.keys() <= self._sources.get(group, {}).keys() and not self.unclear(group, tasks)
+        """Whether the topics of all these tasks are known, and were counted."""
+        known = tasks.keys() <= self._sources.get(group, {}).keys()
+        return known and self.topics(group, tasks) <= self._counts.keys()
+
+    def outdated(self, group: str, tasks: _Tasks) -> bool:
+        """Whether the partition counts cannot be right: a topic has none, or no topic has a task's partition."""
+        for subtopology, numbers in tasks.items():
+            counts = [self._counts.get(topic, 0) for topic in self._sources.get(group, {}).get(subtopology, ())]
+            if not all(counts) or max(numbers, default=-1) >= max(counts, default=0):
+                return True
+        return False
 
     def partitions(self, group: str, tasks: _Tasks) -> TopicPartitions:
         """Return the partitions that these tasks read, for the tasks whose topics are known.
 
-        A topic without a partition count has a partition for each task: the coordinator creates it like this.
+        A topic without partitions is one that the coordinator has not created yet: it will have one for each task.
         """
         found: dict[str, set[int]] = {}
         for subtopology, numbers in tasks.items():
             for topic in self._sources.get(group, {}).get(subtopology, ()):
-                count = self._counts.get(topic, 0)
-                found.setdefault(topic, set()).update(number for number in numbers if not count or number < count)
+                end = self._counts.get(topic, 0) or 2**31
+                found.setdefault(topic, set()).update(number for number in numbers if 0 <= number < end)
         return {topic: tuple(sorted(found[topic])) for topic in sorted(found) if found[topic]}
 
 
-def sources_of(topology: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]] | None:
-    """Return subtopology -> the topics that its tasks read, from the topology in a StreamsGroupHeartbeat.
+def _size(sources: _Sources) -> int:
+    return 1 + len(sources) + sum(map(len, sources.values()))
 
-    It is None if the topics are not known, because a regular expression selects them, or if names are too long for
-    Kafka.
+
+def sources_of(topology: Mapping[str, Any]) -> _Sources:
+    """Return the topics of each subtopology, from the topology in a StreamsGroupHeartbeat.
+
+    It is empty if the topics are not known, because a regular expression selects some of them, or if names are too long
+    for Kafka.
     """
     sources: dict[str, tuple[str, ...]] = {}
     for subtopology in topology["subtopologies"]:
@@ -90,6 +122,6 @@ def sources_of(topology: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]] | N
         topics = tuple(dict.fromkeys([*subtopology["source_topics"], *internal]))
         names = (subtopology["subtopology_id"], *topics)
         if subtopology["source_topic_regex"] or any(len(name) > NAME_MAX for name in names):
-            return None
+            return {}
         sources[subtopology["subtopology_id"]] = topics
     return sources
