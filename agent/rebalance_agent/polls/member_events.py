@@ -88,6 +88,10 @@ class LedReports(Protocol):
         """Process the reports from before the start."""
         ...
 
+    def without_topic(self) -> None:
+        """Begin without reports from before the start, which may not be read."""
+        ...
+
     def put(self, event: LedGenerationEvent) -> None:
         """Process a new report."""
         ...
@@ -117,8 +121,7 @@ class MemberEvents:
     def _denied(self, _reason: str) -> None:
         # Not a failure: the degraded mode is reported, and stalls stay bounds.
         self._context.health.ready(MEMBERS_PART)
-        if self._led.due:
-            self._led.begin(LedBacklog())
+        self._led.without_topic()
 
     def rewind(self, since_ms: int) -> None:
         """Read the events since ``since_ms`` again, for newly owned groups; a known event changes nothing.
@@ -189,8 +192,8 @@ class MemberEvents:
 
     def _add_led(self, message: TopicRecord, backlog: LedBacklog) -> None:
         """Add a past report, or the event that an observer published about one."""
-        value = message.value()
-        if _kind(message) not in _LED_HEADERS or not value or len(value) > EVENT_BYTES_MAX:
+        value, kind = message.value(), _kind(message)
+        if (kind is not None and kind not in _LED_HEADERS) or not value or len(value) > EVENT_BYTES_MAX:
             return
         try:
             data = json_object(value)
@@ -202,7 +205,8 @@ class MemberEvents:
             return  # counted if it is read again
 
     def _go_back(self, reader: TopicReader, since_ms: int) -> None:
-        earlier = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
+        found = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
+        earlier = {number: min(offset, reader.positions[number]) for number, offset in found.items()}
         read = {number: reader.positions[number] for number in earlier}
         self._led_from = {number: max(at, self._led_from.get(number, 0)) for number, at in read.items()}
         reader.end(earlier)

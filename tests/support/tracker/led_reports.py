@@ -32,10 +32,13 @@ def _named(partitions):
 
 
 class Leaders:
-    """Receives reports as `LedShare` does; ``put``: the new ones, ``backlogs``: those from before the start."""
+    """Receives reports as `LedShare` does: ``reports`` are the new ones, ``backlogs`` those from before the start.
+
+    ``topicless``: the events topic may not be read.
+    """
 
     def __init__(self, *, due=False):
-        self.reports, self.backlogs, self._due = [], [], due
+        self.reports, self.backlogs, self._due, self.topicless = [], [], due, False
 
     @property
     def begun(self):
@@ -48,6 +51,9 @@ class Leaders:
     def begin(self, backlog):
         assert not self.reports, "new reports must come after those from before the start"
         self.backlogs.append([(waiting.message.event, needs_event) for waiting, needs_event in backlog.take()])
+
+    def without_topic(self):
+        self.topicless = True
 
     def put(self, event):
         self.reports.append(event)

@@ -177,9 +177,7 @@ def test_a_failure_while_earlier_reports_are_read_starts_over(follow):
     assert reported(leaders.reports) == [3]
 
 
-@pytest.mark.parametrize("due", [False, True])
-def test_without_permission_to_read_the_topic_new_reports_do_not_wait(due):
-    leaders = Leaders(due=due)
+def test_without_permission_to_read_the_topic_new_reports_do_not_wait():
+    leaders = Leaders()
     MemberEvents(fake_context(), TOPIC, "here", leaders)._denied("not allowed")
-    assert leaders.begun
-    assert leaders.backlogs == [[]] * due
+    assert leaders.topicless

@@ -4,7 +4,7 @@ A group that has used its share waits, and its oldest records are skipped if too
 groups have small records, but thousands of them: each group has one share, for records of all kinds. The share is a
 share of processor time. If there is less time for all groups, the records of groups that cause little work come first.
 New groups together have one share of this kind: any number of groups can be created, and deleted at once. Every second
-turn is that of the newest group, so a group that comes after a flood of groups does not wait for all of them.
+turn is that of the newest waiting group, so a group that comes after a flood of groups does not wait for all of them.
 """
 
 from __future__ import annotations
@@ -81,10 +81,8 @@ class FairShare:
             return
         if group not in self._in_due:
             self._set_due(group, size, now)
-        if group in self._unseen and record.message.value() is None:  # as in the compacted topic
-            if dropped := self._waiting.drop_key(group, record.key):
-                self._skipped += dropped
-                self._waiting.lose(group, dropped)
+        if group in self._unseen and record.message.value() is None:  # this deletes the earlier records
+            self._skipped += self._waiting.drop_key(group, record.key)
         elif group not in self._waiting and not self._budget.remembers(group):
             self._wait_unseen(group)
         self._skipped += self._waiting.put(group, record)
@@ -97,7 +95,8 @@ class FairShare:
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. Call it several times a second.
 
-        In turns, the group that has been allowed to cause work for longest, and the newest group come first.
+        One turn is that of the group that has been allowed to cause work for longest, the next that of the newest new
+        group.
         """
         now = self._context.clock.monotonic()
         self._count(now)

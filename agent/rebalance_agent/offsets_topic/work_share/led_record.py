@@ -9,7 +9,10 @@ from rebalance_agent.model.baseline import NAME_BYTES_MAX
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.offsets_topic.work_share.set_aside import WaitingRecord
 
-__all__ = ["LedRecord", "waiting_report"]
+__all__ = ["MEMBER_BYTES", "LedRecord", "waiting_report"]
+
+MEMBER_BYTES = 200
+"""Memory (bytes) of one member in a report, without its subscription and assignment: its names and Python's objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +23,8 @@ class LedRecord:
     group_key: bytes
 
     def __len__(self) -> int:
-        """The bytes of all members' subscriptions and assignments."""
-        return sum(len(member.subscription) + len(member.assignment) for member in self.event.members)
+        """The memory (bytes) of the report's members."""
+        return sum(MEMBER_BYTES + len(each.subscription) + len(each.assignment) for each in self.event.members)
 
     def partition(self) -> int:
         """Return 0, since a report has no position in the offsets topic."""
@@ -35,9 +38,9 @@ class LedRecord:
         """Return the key of the group's records."""
         return self.group_key
 
-    def value(self) -> None:
-        """Return None: `event` has the value."""
-        return
+    def value(self) -> bytes:
+        """Return no bytes: `event` has the value. It is not None, which would delete the group."""
+        return b""
 
     def headers(self) -> None:
         """Return None: there are no headers."""

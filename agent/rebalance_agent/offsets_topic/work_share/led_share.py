@@ -42,6 +42,7 @@ class LedShare:
         self._share = FairShare(context, self._observed)
         self._using = threading.Lock()
         self._early = SetAside()
+        self._without_topic = False
         self.begun = False
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
@@ -84,8 +85,14 @@ class LedShare:
             self._share.release()
             self._share.put(waiting)
 
+    def without_topic(self) -> None:
+        """Begin as soon as that is due, without earlier reports: the events topic may not be read."""
+        self._without_topic = True
+
     def release(self) -> None:
-        """Process waiting generations. Call it regularly."""
+        """Process waiting generations. Call it several times a second."""
+        if self._without_topic and self.due:
+            self.begin(LedBacklog())
         if self._hidden():  # else the groups that are over their budget are those of the offsets topic
             with self._using:
                 self._share.release()

@@ -186,11 +186,16 @@ class SetAside:
             self._size_bytes -= self._queues.pop(group).size_bytes
 
     def drop_key(self, group: bytes, key: bytes) -> int:
-        """Drop the waiting records of a group with this key; return how many are dropped, now and right before them."""
-        queue, lost = self._queues.get(group), 0
+        """Drop the waiting records of a group with this key, and add them to those that are lost; return their number.
+
+        Records that were dropped before, right before one of these, are lost, too.
+        """
+        queue, number, lost = self._queues.get(group), 0, 0
         while queue and (numbers := queue.numbers.get(key)):
-            lost += 1 + self._remove(group, queue, numbers[0])[1]
-        return lost
+            number, lost = number + 1, lost + 1 + self._remove(group, queue, numbers[0])[1]
+        if lost:
+            self.lose(group, lost)
+        return number
 
     def held_back(self, positions: Mapping[int, int]) -> dict[int, int]:
         """Return ``positions`` (partition -> next offset), lowered to the first waiting record of each partition."""

@@ -52,7 +52,7 @@ from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
-LED_EVERY_S = 2.0
+LED_EVERY_S = 0.25
 """Seconds between two times at which waiting generations that leaders reported are processed."""
 
 TAIL_CHECK_S = 2.0
@@ -175,6 +175,7 @@ class ClusterWatch:
             Ticker(often_s, listing, "list", context.clock),
             Ticker(often_s, self._describe.again, "describe_again", context.clock),
             Ticker(often_s, self._epochs.again, "describe_moving", context.clock),
+            Ticker(LED_EVERY_S, self._led.release, "led_generations", context.clock),
             self._schedule,
         ]
         every = self._schedule.every
@@ -186,7 +187,6 @@ class ClusterWatch:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
         every(READS_EVERY_S, reads, "read_times")
-        every(LED_EVERY_S, self._led.release, "led_generations")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
         if settings.reads_log:

@@ -3,9 +3,9 @@
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
 A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
-Above 125 % of the budget, only groups that commit are tracked as usual: a new group is shown only if groups that came
-over the budget before it, and do not commit, give room (`displaced`), and generations of other groups are refused if
-they grow. This refusal also applies to groups that are known only from descriptions.
+Above 125 % of the budget, only groups that commit are tracked as usual. A new group is shown only if others give room:
+groups that came over the budget before it, and do not commit (`displaced`). Generations of other groups are refused if
+they grow, also of groups that are known only from descriptions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ NEW_GROUPS_UP_TO = 1.25
 """The multiple of the budget above which only groups that commit are tracked as usual."""
 
 DISPLACED_DOWN_TO = 1.2
-"""The multiple of the budget down to which groups give room for a new group: many at once, since they are sorted."""
+"""The multiple of the budget down to which groups give room for a new group. Many give room at once, because finding
+them takes a sort of all groups that came over the budget."""
 
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
@@ -148,7 +149,9 @@ class StateBudget:
         """
         if not self._full:
             return
-        for name in sorted((name for name in self._unknown if not self._commits(name)), key=self._displaced_late):
+        for name in [name for name in self._unknown if self._commits(name)]:
+            del self._unknown[name]  # these are groups like others, so they are not looked at again
+        for name in sorted(self._unknown, key=self._displaced_late):
             if self.size_bytes < DISPLACED_DOWN_TO * self._bytes_max:
                 return
             self._keep_refused(name)

@@ -144,3 +144,23 @@ def test_earlier_reports_are_due_once_the_topics_are_known_and_the_offsets_topic
     assert share.due
     share.begin(LedBacklog())
     assert not share.due
+
+
+def test_reports_of_a_new_group_that_waits_do_not_replace_each_other():
+    observer = Observer()
+    for number in range(400):
+        observer.share.put(led(f"other-{number}", 1, number))
+    for number in (1, 2, 3):
+        observer.share.put(led("late", number, number))
+    taken = observer.run(300)
+    assert [each.value.generation for each in taken if each.group == "late"] == [1, 2, 3]
+
+
+def test_reports_do_not_wait_for_a_topic_that_may_not_be_read():
+    observer = Observer(begun=False)
+    observer.share.put(led("g", 1, 1))
+    observer.share.release()
+    assert observer.taken() == []
+    observer.share.without_topic()
+    observer.share.release()
+    assert numbers(observer.taken()) == [(1, True, False)]
