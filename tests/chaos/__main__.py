@@ -18,7 +18,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
 warnings.simplefilter("ignore", DeprecationWarning)
 
-from chaos.faults.schedule import FAULTS, SEATS_FAULTS, STREAM, faults_of, schedule  # noqa: E402 - found by the path above
+from chaos.faults.schedule import FAULTS, HIDDEN_FAULTS, STREAM, faults_of, schedule  # noqa: E402 - found by the path above
 from chaos.members.kinds import KINDS, SEATS_KINDS  # noqa: E402
 from chaos.play import play  # noqa: E402
 
@@ -32,6 +32,7 @@ folder of logs, records and events, and the command that repeats the faults.
 make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
 make chaos ARGS="--seed 1729 65537 314159"
 make chaos ARGS="--minutes 20 --seed 7 --seats on"
+make chaos ARGS="--seed 7 --seats off --hidden"
 """
 
 
@@ -74,7 +75,7 @@ def _options(arguments):
         help="by default a new one each time, which is printed; several seeds are played one after the other",
     )
     parser.add_argument(
-        "--only", action="append", metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS | SEATS_FAULTS)}"
+        "--only", action="append", metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS | HIDDEN_FAULTS)}"
     )
     parser.add_argument(
         "--kinds",
@@ -92,6 +93,11 @@ def _options(arguments):
         "--duplicates-max", type=int, metavar="N", help="records read again in the same run with --seats off"
     )
     parser.add_argument(
+        "--hidden",
+        action="store_true",
+        help="with --seats: the observer may not read the offsets topic, and gets generations from the gateways",
+    )
+    parser.add_argument(
         "--spark",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -100,6 +106,8 @@ def _options(arguments):
     options = parser.parse_args(arguments)
     if not options.spark and STREAM in (options.only or ()):
         parser.error(f"--only '{STREAM}' needs --spark")
+    if options.hidden and not options.seats:
+        parser.error("--hidden needs --seats, since only that run has gateways")
     _check(parser, "--only", options.only, faults_of(options))
     _check(parser, "--kinds", options.kinds, list(map(_name, SEATS_KINDS if options.seats else KINDS)))
     options.seed = options.seeds[0]
@@ -163,6 +171,7 @@ def _again(options):
     ]
     words += [f"--kinds {each}" for each in options.kinds or ()]
     words += [f"--seats {options.seats}"] if options.seats else []
+    words += ["--hidden"] if options.hidden else []
     words += [f"--duplicates-max {options.duplicates_max}"] if options.duplicates_max is not None else []
     return " ".join([*words, *([] if options.spark else ["--no-spark"])])
 

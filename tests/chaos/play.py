@@ -22,6 +22,7 @@ from chaos.verdict import account, arrived_traces, counters, latency, oracle
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from rebalance_agent.testing.kafka.broker_settings import free_ports
+from support.kafka.hidden_offsets import users
 from support.kafka.network import Network
 from support.observer.observing import create_topic, eventually, everything
 
@@ -48,9 +49,11 @@ SEATS_BROKER = {"group.consumer.session.timeout.ms": "15000"}
 
 def play(options, faults, folder):
     """Return the problems, a line each; None after Ctrl-C."""
-    fronted = {"AGENT": Listener("PLAINTEXT", fronted=True)}
+    listeners = users("PLAIN") if options.hidden else {"AGENT": Listener("PLAINTEXT", fronted=True)}
     properties = {**BROKER, **SEATS_BROKER} if options.seats else BROKER
-    with EmbeddedKafka(BROKERS, properties=properties, listeners=fronted, startup_timeout=180) as kafka:
+    with EmbeddedKafka(
+        BROKERS, properties=properties, listeners=listeners, authorizer=options.hidden, startup_timeout=180
+    ) as kafka:
         try:
             wrong = _play(kafka, options, faults, folder)
         except KeyboardInterrupt:

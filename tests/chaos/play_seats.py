@@ -17,10 +17,14 @@ from chaos.processes.run_context import RunContext
 from chaos.processes.seats_groups import SeatsGroups
 from chaos.processes.source import Source
 from chaos.verdict import account, commits, oracle, seats
+from chaos.verdict.record_times import at_their_records
 from rebalance_agent.clock import SystemClock
+from support.kafka.hidden_offsets import give_all_but_offsets, login
 from support.observer.observing import create_topic, eventually, everything
 
 READY_S = 240
+SOON = ("--describe-interval-seconds=0.5", "--list-all-interval-seconds=1")
+"""Flags with which an observer notices soon that a group is gone, or that no gateway reported a generation."""
 
 
 def play_seats(kafka, topics, options, folder, faults):
@@ -50,15 +54,27 @@ def play_seats(kafka, topics, options, folder, faults):
 def _start(stack, kafka, options, folder, events):
     """Start the observer and the gateways; return the context and the gateways' addresses."""
     bootstrap = kafka.bootstrap_servers
-    flags = [f"--bootstrap-servers={bootstrap}", f"--events-topic={events}", "--settle-seconds=1"]
-    observer = Agent(folder, "observe", [*flags, "--groups-allow=chaos-.*"])
-    started, addresses = gateways(GATEWAYS, folder, bootstrap, events, options.seats)
+    flags = [f"--events-topic={events}", "--settle-seconds=1", "--groups-allow=chaos-.*"]
+    login = _hidden_login(kafka, folder) if options.hidden else [f"--bootstrap-servers={bootstrap}"]
+    observer = Agent(folder, "observe", [*login, *flags])
+    more = ["--gateway-generations=true"] if options.hidden else []
+    started, addresses = gateways(GATEWAYS, folder, bootstrap, events, options.seats, more)
     for agent in (observer, *started):
         stack.callback(agent.end)
         agent.start()
     eventually(lambda: all(each.life.ready() for each in (observer, *started)), READY_S)
     chance = random.Random(f"{options.seed} faults")
     return RunContext(kafka, None, observer, None, "", None, chance, started), addresses
+
+
+def _hidden_login(kafka, folder):
+    """The flags of an observer that may not read the offsets topic."""
+    give_all_but_offsets(kafka)
+    properties, password = login(kafka, "PLAIN"), folder / "password"
+    password.write_text(properties.pop("sasl.password"))
+    servers = f"--bootstrap-servers={properties.pop('bootstrap.servers')}"
+    properties["sasl.password.file"] = password
+    return [servers, *(f"--kafka={name}={value}" for name, value in properties.items()), *SOON]
 
 
 def _transactional(kind):
@@ -89,7 +105,7 @@ def _verdicts(context, groups, source, events, since_ms, options, folder):
     report = oracle.settled(context, events, since_ms, names, complete=not transactional)
     print(report.summary())
     yield from (oracle.Verdict(str(each), (str(each),)) for each in report.differences)
-    yield oracle.judged(report, context.observer.lives, names)
+    yield oracle.judged(report, context.observer.lives, names, hidden=options.hidden)
     yield oracle.back(context.agents)
     for agent in context.agents:
         agent.end()
@@ -97,7 +113,9 @@ def _verdicts(context, groups, source, events, since_ms, options, folder):
     yield commits.judged(groups, plain, source.written, commits.commits(bootstrap, source.topic))
     yield seats.duplicates(groups, plain, options.duplicates_max)
     published = [each.value() for each in everything(bootstrap, events)]
-    yield seats.ledger(groups, published, seats=options.seats == "on")
+    yield seats.ledger(groups, published, seats=options.seats == "on", hidden=options.hidden)
     yield seats.crashed(groups, published)
+    if options.hidden:
+        published = at_their_records(published, bootstrap)
     account.write(groups.account, context.kafka, groups.kinds, source.topic, published, folder / "account")
     yield account.judged(folder / "account")

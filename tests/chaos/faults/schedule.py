@@ -58,6 +58,12 @@ SEATS_FAULTS = {
 }
 """Faults of a run with ``--seats``, in the same form."""
 
+HIDDEN_FAULTS = {
+    **SEATS_FAULTS,
+    **{name: FAULTS[name] for name in ("agent killed", "agent stopped", "agent restarted")},
+}
+"""Faults of a run with ``--hidden``, in the same form."""
+
 STREAM = "stream killed"
 
 WHOLE_MINUTES = 10
@@ -91,7 +97,7 @@ class Fault:
 def faults_of(options):
     """Return the faults that a run with these options can have."""
     if options.seats:
-        return SEATS_FAULTS
+        return HIDDEN_FAULTS if options.hidden else SEATS_FAULTS
     return {name: row for name, row in FAULTS.items() if options.spark or name != STREAM}
 
 

@@ -11,10 +11,10 @@ PORTS = 10
 """Number of ports of a gateway: the first for bootstrap, the others for brokers."""
 
 
-def gateways(number, folder, bootstrap, topic, mode):
+def gateways(number, folder, bootstrap, topic, mode, more=()):
     """Return gateways, which are not started, and their bootstrap addresses.
 
-    ``topic``: of events; ``mode``: of seats, ``on`` or ``off``.
+    ``topic``: of events; ``mode``: of seats, ``on`` or ``off``; ``more``: further flags.
     """
     base = free_base(nodes=number * PORTS)
     rule = f".*={mode},seats.hold.seconds={HOLD_S},seats.keep.seconds={KEEP_S},seats.between.gateways=true"
@@ -31,6 +31,7 @@ def gateways(number, folder, bootstrap, topic, mode):
             f"--gateway-drain-seconds={DRAIN_S}",
             "--events-listen=127.0.0.1:0",
             f"--events-topic={topic}",
+            *more,
         ]
         found.append((Agent(folder, "gateway", flags, name), f"127.0.0.1:{first}"))
     return tuple(zip(*found, strict=True))

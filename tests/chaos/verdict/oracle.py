@@ -8,7 +8,7 @@ from contextlib import suppress
 from chaos.members.kinds import group_name
 from chaos.verdict.verdict import Verdict
 from rebalance_agent.audit.audit_report import UNREADABLE
-from rebalance_agent.audit.ledger import FOLLOWUP_MS, AuditWindow, Ledger
+from rebalance_agent.audit.ledger import FOLLOWUP_MS, NOT_REPORTED, AuditWindow, Ledger
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent, MemberEvent
@@ -57,9 +57,13 @@ def _balance(bootstrap, topic, since_ms, groups, complete):
     return ledger.close()
 
 
-def judged(report, lives, groups):
-    """Check that each group was judged, and few facts were not: no observer reports the past without a snapshot."""
-    left, without = sum(report.unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
+def judged(report, lives, groups, *, hidden=False):
+    """Check that each group was judged, and few facts were not: no observer reports the past without a snapshot.
+
+    ``hidden``: the observer may not read the offsets topic, so facts count only if a gateway reported them.
+    """
+    unjudged = {why: number for why, number in report.unjudged.items() if not (hidden and why == NOT_REPORTED)}
+    left, without = sum(unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
     may_be = max(without * len(groups), int(UNJUDGED_SHARE * report.agreed))
     what = f"not checked: {left} facts; observers began {without} times to read without a snapshot of every partition"
     wrong = [f"there is no fact of {each}, which played" for each in sorted(groups - report.groups)]

@@ -17,12 +17,20 @@ PASSWORD = "not-a-secret"
 @contextmanager
 def hidden_offsets(mechanism):
     """A broker with topic ``t``. The user ``observer`` has every permission but Read on the offsets topic."""
-    users = Listener.sasl(mechanism, {"observer": PASSWORD})
-    with EmbeddedKafka(listeners={"USERS": users}, authorizer=True) as kafka:
+    with EmbeddedKafka(listeners=users(mechanism), authorizer=True) as kafka:
         create_topic(kafka.bootstrap_servers, "t", 4)
-        rights = [right for right in agent_rights(ObserverSettings()) if right.mode != "admin-only"]
-        give(kafka, "User:observer", rights)
+        give_all_but_offsets(kafka)
         yield kafka
+
+
+def users(mechanism):
+    """The listener to which ``observer`` logs in."""
+    return {"USERS": Listener.sasl(mechanism, {"observer": PASSWORD})}
+
+
+def give_all_but_offsets(kafka):
+    """Grant ``observer`` every permission but Read on the offsets topic."""
+    give(kafka, "User:observer", [right for right in agent_rights(ObserverSettings()) if right.mode != "admin-only"])
 
 
 def login(kafka, mechanism):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from chaos.faults.faults import INJECTED
-from chaos.faults.schedule import FAULTS, QUIET_S, SEATS_FAULTS, STREAM, Fault, happened, schedule
+from chaos.faults.schedule import FAULTS, QUIET_S, SEATS_FAULTS, STREAM, Fault, faults_of, happened, schedule
 
 
 def test_the_schedule_depends_on_the_seed_only():
@@ -30,7 +30,7 @@ def test_each_kind_of_fault_occurs_in_the_first_half_of_ten_minutes():
         assert set(names) == set(FAULTS)
 
 
-WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True, "seats": None}
+WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True, "seats": None, "hidden": False}
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,11 @@ def test_a_fault_that_never_happened_is_an_error_in_a_whole_run(options, lacking
 def test_faults_can_be_included_or_excluded():
     assert {each.name for each in schedule(1, 2, ("network cut",))} == {"network cut"}
     assert {each.name for each in schedule(1, 10, faults=SEATS_FAULTS)} == SEATS_FAULTS.keys()
+
+
+def test_an_observer_that_depends_on_gateways_is_killed_too():
+    of_gateways = faults_of(SimpleNamespace(**WHOLE | {"seats": "off", "hidden": True}))
+    assert of_gateways.keys() == SEATS_FAULTS.keys() | {"agent killed", "agent stopped", "agent restarted"}
 
 
 def test_the_text_of_a_fault_names_its_broker():
