@@ -114,7 +114,7 @@ def what_if_text(recorded: WhatIf, outcomes: Sequence[BrokerOutcome]) -> str:
 
 
 def _stalls_longer(expected: Figures, recorded: WhatIf) -> bool:
-    """Whether the expected stalls exceed the recorded ones for certain, so the upper bound of these."""
+    """Whether the expected stalls are certainly longer: they exceed the upper bound of the recorded stalls."""
     upper = recorded.recorded_upper
     if upper is None or not expected.stalls or not recorded.recorded.stalls:
         return False
