@@ -34,8 +34,8 @@ def test_only_the_named_programs_can_create_their_topic():
     assert len(programs) > 5
     creating = [path.stem for path in programs if "--create" in FLAG.findall(path.read_text(encoding="utf-8"))]
     assert creating == list(CREATES)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"With `--create`,\s+the aiokafka program\b", text)
+    words = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "With `--create`, the aiokafka program" in words
 
 
 def test_a_flag_that_the_program_lacks_is_found():
