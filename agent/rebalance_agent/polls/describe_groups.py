@@ -61,10 +61,14 @@ class DescribePoll:
 
     def again(self) -> None:
         """Describe again up to `AGAIN_MAX` groups that had not settled, in turn."""
-        with self._lock:
-            any_unsettled = bool(self._unsettled)
-        if any_unsettled:
+        if self.unsettled:
             self._poll_again()
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether `again` has groups to describe."""
+        with self._lock:
+            return bool(self._unsettled)
 
     def _ask(self) -> None:
         with self._lock:

@@ -52,9 +52,6 @@ from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
-LED_EVERY_S = 0.25
-"""Seconds between two times at which waiting generations that leaders reported are processed."""
-
 TAIL_CHECK_S = 2.0
 """Seconds between comparisons of the tail's position with the topic's end; a tail that stopped is noticed this soon."""
 
@@ -170,19 +167,15 @@ class ClusterWatch:
 
         # The intervals of repeated calls.
         listing = list_poll("list", REBALANCING, context, self._describe.on_rebalancing)
-        often_s = settings.list_interval_ms / 1000
-        self._repeated: list[Ticker | Schedule] = [
-            Ticker(often_s, listing, "list", context.clock),
-            Ticker(often_s, self._describe.again, "describe_again", context.clock),
-            Ticker(often_s, self._epochs.again, "describe_moving", context.clock),
-            Ticker(LED_EVERY_S, self._led.release, "led_generations", context.clock),
-            self._schedule,
-        ]
+        self._list = listing
+        self._ticker = Ticker(settings.list_interval_ms / 1000, self._look, "list", context.clock)
         every = self._schedule.every
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
         every(settings.topics_interval_seconds, topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
+        every(settings.describe_interval_seconds, self._describe.again, "describe_again")
         every(settings.describe_interval_seconds, self._epochs.poll, "describe_epochs")
+        every(settings.describe_interval_seconds, self._epochs.again, "describe_moving")
         if lags:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
@@ -232,7 +225,7 @@ class ClusterWatch:
         for worker in self._workers:
             stack.callback(worker.stop)
         self._share.start()
-        for calls in self._repeated:
+        for calls in (self._ticker, self._schedule):
             calls.start()
             stack.callback(calls.stop)
 
@@ -250,6 +243,15 @@ class ClusterWatch:
 
     def _log_denied(self) -> bool:
         return bool(self._denied) and not self._tail.caught_up.is_set()
+
+    def _look(self) -> None:
+        """List the rebalancing groups, and start what is needed at this interval only for some groups or clusters."""
+        self._list()
+        self._led.release()
+        if self._describe.unsettled:
+            self._schedule.soon("describe_again")
+        if self._hidden():
+            self._schedule.soon("describe_moving")
 
     def _tailing(self) -> bool:
         return self._tail.caught_up.is_set()
