@@ -164,14 +164,18 @@ class MemberEvents:
         """Return where reading starts: at the end, or after a failure where it ended, unless the topic is another."""
         ends = self._context.cluster.end_offsets(self._topic, partitions)
         self._led_from = {number: min(offset, ends.get(number, 0)) for number, offset in self._led_from.items()}
-        read = {number: max(at, self._past_until.get(number, 0)) for number, at in self._positions.items()}
+        read = self._new_from(self._positions)
         return {number: min(end, read.get(number, end)) for number, end in ends.items()}
+
+    def _new_from(self, positions: Mapping[int, int]) -> dict[int, int]:
+        """Return where records are new that readers at these ``positions`` have not read."""
+        return {number: max(at, self._past_until.get(number, 0)) for number, at in positions.items()}
 
     def _read_led(self, reader: TopicReader, stop: threading.Event) -> None:
         """Read the reports of leaders from before the start, when they are due; later ones are read by ``reader``."""
         if not self._led.due:
             return
-        ends = {number: max(at, self._past_until.get(number, 0)) for number, at in reader.positions.items()}
+        ends = self._new_from(reader.positions)
         backlog = LedBacklog()
         for message in self._records_before(ends) if ends else ():
             if stop.is_set():
