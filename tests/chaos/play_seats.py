@@ -19,7 +19,7 @@ from chaos.processes.source import Source
 from chaos.verdict import account, commits, oracle, seats
 from chaos.verdict.record_times import at_their_records
 from rebalance_agent.clock import SystemClock
-from support.kafka.hidden_offsets import give_all_but_offsets, login
+from support.kafka.hidden_offsets import file_login, give_all_but_offsets
 from support.observer.observing import create_topic, eventually, everything
 
 READY_S = 240
@@ -70,11 +70,8 @@ def _start(stack, kafka, options, folder, events):
 def _hidden_login(kafka, folder):
     """The flags of an observer that may not read the offsets topic."""
     give_all_but_offsets(kafka)
-    properties, password = login(kafka, "PLAIN"), folder / "password"
-    password.write_text(properties.pop("sasl.password"))
-    servers = f"--bootstrap-servers={properties.pop('bootstrap.servers')}"
-    properties["sasl.password.file"] = password
-    return [servers, *(f"--kafka={name}={value}" for name, value in properties.items()), *SOON]
+    servers, properties = file_login(kafka, "PLAIN", folder)
+    return [f"--bootstrap-servers={servers}", *(f"--kafka={name}={value}" for name, value in properties.items()), *SOON]
 
 
 def _transactional(kind):

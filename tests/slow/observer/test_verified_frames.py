@@ -20,7 +20,7 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import KafkaPython, Plain
-from support.kafka.hidden_offsets import EVENTS, hidden_offsets, login
+from support.kafka.hidden_offsets import EVENTS, file_login, hidden_offsets
 from support.observer.observing import eventually, everything
 from support.observer.replicas import kill, replica
 
@@ -100,11 +100,7 @@ def test_each_generation_whose_leader_is_behind_a_gateway_is_published_with_the_
             for number in range(GROUPS_BEHIND + GROUPS_MIXED)
         ]
 
-        properties = login(kafka, "PLAIN")
-        password = tmp_path / "password"
-        password.write_text(properties.pop("sasl.password"))
-        properties["sasl.password.file"] = password
-        users = properties.pop("bootstrap.servers")
+        users, properties = file_login(kafka, "PLAIN", tmp_path)
 
         def observer():
             return stack.enter_context(replica(users, kafka=properties, events_topic=EVENTS, **SOON))

@@ -44,6 +44,13 @@ def login(kafka, mechanism):
     }
 
 
+def file_login(kafka, mechanism, folder):
+    """The address and the properties of `login` for a process, with the password in a file in ``folder``."""
+    properties, password = login(kafka, mechanism), folder / "password"
+    password.write_text(properties.pop("sasl.password"))
+    return properties.pop("bootstrap.servers"), {**properties, "sasl.password.file": password}
+
+
 @contextmanager
 def beside_the_truth(kafka, mechanism, **settings):
     """An observer as this user publishes to `EVENTS`, and one with all permissions to `TRUTH`; yield the first one."""
