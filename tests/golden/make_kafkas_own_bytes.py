@@ -14,12 +14,12 @@ from typing import Any
 
 import jpype
 
-from rebalance_agent.groupprotocol.requests import streams_group_heartbeat
+from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, RECORDS
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
-from support.heartbeats.heartbeat_values import STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
+from support.heartbeats.heartbeat_values import STREAMS_ANSWER, STREAMS_REQUEST
 from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java, struct_form
 
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")
@@ -270,11 +270,11 @@ def share_requests() -> Iterator[dict[str, Any]]:
 
 def streams_heartbeats() -> Iterator[dict[str, Any]]:
     """Every version of StreamsGroupHeartbeat, with values in nearly every field."""
-    for version in streams_group_heartbeat.STREAMS_HEARTBEAT_VERSIONS:
+    for version in STREAMS_HEARTBEAT.versions:
         row: dict[str, Any] = {"version": version}
         for side, schema, values in (
-            ("Request", streams_group_heartbeat.REQUEST, STREAMS_HEARTBEAT),
-            ("Response", streams_group_heartbeat.ANSWER, STREAMS_HEARTBEAT_ANSWER),
+            ("Request", STREAMS_HEARTBEAT.request, STREAMS_REQUEST),
+            ("Response", STREAMS_HEARTBEAT.answer, STREAMS_ANSWER),
         ):
             form = struct_form(schema, version, values)
             form |= {name: bool(value) for name, value in form.items() if name in FLAGS}

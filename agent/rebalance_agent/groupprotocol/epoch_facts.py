@@ -23,7 +23,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import NAMES_MAX, GroupType, endpoint_text, is_cooperative
 from rebalance_agent.model.partitions import TopicPartitions, existing_partitions
 
-__all__ = ["EPOCH_FACTS", "partitions_by"]
+__all__ = ["EPOCH_FACTS", "partitions_by", "topics_of_subtopologies"]
 
 _Fields = Mapping[str, Any]
 
@@ -117,16 +117,15 @@ def _pattern(value: _Fields) -> ResolvedPattern:
 
 
 def _topology(value: _Fields) -> Topology:
-    return Topology(
-        {
-            subtopology["subtopology_id"]: (
-                *subtopology["source_topics"],
-                *(topic["name"] for topic in subtopology["repartition_source_topics"]),
-            )
-            for subtopology in value["subtopologies"]
-        },
-        value["epoch"],
-    )
+    return Topology(topics_of_subtopologies(value["subtopologies"]), value["epoch"])
+
+
+def topics_of_subtopologies(rows: Iterable[_Fields]) -> dict[str, tuple[str, ...]]:
+    """Return the topics that the tasks of each subtopology read: source topics, then repartition topics."""
+    return {
+        row["subtopology_id"]: (*row["source_topics"], *(topic["name"] for topic in row["repartition_source_topics"]))
+        for row in rows
+    }
 
 
 def _tasks(rows: Iterable[_Fields]) -> TopicPartitions:

@@ -5,7 +5,7 @@ With ranges, a generation of 2,000 members fits into one message and stays reada
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rebalance_agent.errors import DecodeError
@@ -21,6 +21,7 @@ __all__ = [
     "from_ranges",
     "pairs",
     "pairs_of",
+    "partitions_read",
     "range_spans",
     "shared_set",
     "to_ranges",
@@ -116,6 +117,26 @@ def existing(numbers: Sequence[int]) -> tuple[int, ...]:
 def existing_partitions(by_topic: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
     """Return the `existing` numbers of each topic's ascending numbers, without topics that have none."""
     return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
+
+
+def partitions_read(
+    tasks: Mapping[str, Iterable[int]], topics_of: Callable[[str], Iterable[str]], count_of: Callable[[str], int]
+) -> TopicPartitions:
+    """Return the partitions that tasks read: of each topic of a subtopology, the partition with the task's number.
+
+    ``tasks``: subtopology -> numbers. ``topics_of``: the topics of a subtopology. ``count_of``: the number of a topic's
+    partitions; 0 if it is not known: then the topic has a partition for each task. A number beyond the counts of all
+    topics of a subtopology belongs to topics that have grown since they were counted.
+    """
+    numbers: dict[str, set[int]] = {}
+    for subtopology, task_numbers in tasks.items():
+        counts = {topic: count_of(topic) for topic in topics_of(subtopology)}
+        count_max = max(counts.values(), default=0)
+        for topic, count in counts.items():
+            numbers.setdefault(topic, set()).update(
+                number for number in task_numbers if number < count or number >= count_max or not count
+            )
+    return {topic: tuple(sorted(numbers[topic])) for topic in sorted(numbers) if numbers[topic]}
 
 
 def count_partitions(partitions: Mapping[str, Sequence[int]]) -> int:

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.request_head import RequestHead, read_head
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
-    HEARTBEAT_KEY,
-    decode_heartbeat,
-    encode_heartbeat,
-    encode_heartbeat_answer,
-)
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from support.epoch_seats.epoch_clients import EpochClient, EpochGateway
 from support.epoch_seats.epoch_frames import TOPIC_ID
 from support.gateway.frames import VERSIONS, group_frames
@@ -97,8 +92,8 @@ ANSWER = {
 DAMAGED_BEATS = st.sampled_from([(version, epoch) for version in (0, 1) for epoch in (0, 3, -1)]).flatmap(
     lambda of: st.tuples(
         st.just(of[0]),
-        mutated(encode_heartbeat(of[0], 1, "app", {**FIELDS, "member_epoch": of[1]})),
-        mutated(encode_heartbeat_answer(of[0], 1, ANSWER)),
+        mutated(CONSUMER_HEARTBEAT.encode_request(of[0], 1, "app", {**FIELDS, "member_epoch": of[1]})),
+        mutated(CONSUMER_HEARTBEAT.encode_answer(of[0], 1, ANSWER)),
     )
 )
 
@@ -109,7 +104,7 @@ def test_damaged_heartbeats_of_kip_848_are_forwarded(damaged):
 
     async def pass_both():
         gateway = SeatGateway("orders=observe")
-        client, head = SeatClient(gateway), RequestHead(HEARTBEAT_KEY, version, 1)
+        client, head = SeatClient(gateway), RequestHead(CONSUMER_HEARTBEAT.key, version, 1)
         if client.talk.wants(head):
             assert await client.talk.request(head, request, nobody) == request
             assert client.talk.response(head, answer) == answer
@@ -130,7 +125,10 @@ def test_a_changed_heartbeat_with_an_unreadable_response_is_sent_unchanged(noise
 
         def garbled(frame):
             answer = broker(frame)
-            changed = read_head(frame).api_key == HEARTBEAT_KEY and decode_heartbeat(1, frame)["instance_id"]
+            changed = (
+                read_head(frame).api_key == CONSUMER_HEARTBEAT.key
+                and CONSUMER_HEARTBEAT.decode_request(1, frame)["instance_id"]
+            )
             return frame[4:8] + noise if changed else answer
 
         broker, gateway.broker = gateway.broker, garbled

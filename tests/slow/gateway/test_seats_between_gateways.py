@@ -9,7 +9,7 @@ import pytest
 from rebalance_agent.gateway.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.seats.locks.lock_notes import WAITING_PREFIX
 from rebalance_agent.gateway.transport.request_head import read_head
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.testing import EmbeddedKafka
 from support.epoch_seats.epoch_groups import EpochSpreadGroup
@@ -112,8 +112,8 @@ def test_a_lost_claim_is_repeated_and_an_own_processed_one_is_recognised(kafka, 
     cut, exchange = set(), ConnectionRelay.exchange
 
     async def losing(self, frame):
-        if read_head(frame).api_key == HEARTBEAT_KEY:
-            asked = decode_heartbeat(1, frame)
+        if read_head(frame).api_key == CONSUMER_HEARTBEAT.key:
+            asked = CONSUMER_HEARTBEAT.decode_request(1, frame)
             if asked["member_epoch"] == 0 and asked["instance_id"] not in cut:
                 cut.add(asked["instance_id"])
                 if lost == "answer":

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.gateway.transport.request_head import read_head
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
-    HEARTBEAT_KEY,
-    UNCHANGED,
-    decode_heartbeat,
-    decode_heartbeat_answer,
-    encode_heartbeat,
-)
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT, UNCHANGED
 from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 from support.epoch_seats.epoch_coordinator import JOINS, LEAVES, EpochCoordinator
 from support.epoch_seats.epoch_frames import beaten, described
@@ -38,10 +32,10 @@ class EpochGateway(SeatGateway):
         if SEAT_LOCKS_PREFIX.encode() in frame:
             return self.coordinator.locks(frame)
         self.epochs.tick(now)
-        if read_head(frame).api_key != HEARTBEAT_KEY:
+        if read_head(frame).api_key != CONSUMER_HEARTBEAT.key:
             self.described += 1
             return described(frame, self.epochs)
-        asked = decode_heartbeat(read_head(frame).api_version, frame)
+        asked = CONSUMER_HEARTBEAT.decode_request(read_head(frame).api_version, frame)
         self.heartbeats.append(asked)
         self.before_answer(asked)
         error = self.refused.pop(asked["member_epoch"], None) if asked["instance_id"] is not None else None
@@ -69,8 +63,8 @@ class EpochClient(SeatClient):
             "member_epoch": epoch,
             **changes,
         }
-        frame = encode_heartbeat(self.version, next(self._numbers), self.client_id, fields)
-        answer = decode_heartbeat_answer(self.version, await self._sent(frame))
+        frame = CONSUMER_HEARTBEAT.encode_request(self.version, next(self._numbers), self.client_id, fields)
+        answer = CONSUMER_HEARTBEAT.decode_answer(self.version, await self._sent(frame))
         if not answer["error_code"]:
             self.member_id, self.generation = answer["member_id"] or self.member_id, answer["member_epoch"]
             if answer["assignment"] is not None:

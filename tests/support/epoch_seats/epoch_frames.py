@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests import consumer_group_describe as describing
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat, encode_heartbeat_answer
-from rebalance_agent.groupprotocol.wire.frames import response_frame
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 
 NO_GROUP = 69
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -14,7 +13,7 @@ TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 def beaten(frame, coordinator, now, error=None):
     """The response to a heartbeat; ``error``: the error code instead of the coordinator's answer."""
     head = read_head(frame)
-    asked = decode_heartbeat(head.api_version, frame)
+    asked = CONSUMER_HEARTBEAT.decode_request(head.api_version, frame)
     # With version 0 the coordinator gives the member its id.
     member_id = asked["member_id"] or f"given-{head.correlation_id}"
     topics = (asked["subscribed_topic_names"], asked.get("subscribed_topic_regex"))
@@ -32,7 +31,7 @@ def beaten(frame, coordinator, now, error=None):
         if assigned is None
         else {"topic_partitions": [{"topic_id": TOPIC_ID, "partitions": assigned}]},
     }
-    return encode_heartbeat_answer(head.api_version, head.correlation_id, fields)
+    return CONSUMER_HEARTBEAT.encode_answer(head.api_version, head.correlation_id, fields)
 
 
 def described(frame, coordinator, error=None):
@@ -66,5 +65,5 @@ def described(frame, coordinator, error=None):
         "members": members,
         "authorized_operations": 0,
     }
-    codec = describing.CONSUMER_DESCRIBE.answers[head.api_version]
-    return response_frame(head.correlation_id, codec, {"throttle_time_ms": 0, "groups": [group]})
+    fields = {"throttle_time_ms": 0, "groups": [group]}
+    return describing.CONSUMER_DESCRIBE.encode_answer(head.api_version, head.correlation_id, fields)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import struct
 import uuid
 from functools import cache
 from typing import NamedTuple
@@ -25,11 +24,10 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.requests import consumer_group_heartbeat as heartbeat
-from rebalance_agent.groupprotocol.requests import streams_group_heartbeat as streams
-from rebalance_agent.groupprotocol.wire.schema import struct_codec
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
+from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from support.heartbeats.heartbeat_values import HEARTBEAT, HEARTBEAT_ANSWER, STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
+from support.heartbeats.heartbeat_values import CONSUMER_ANSWER, CONSUMER_REQUEST, STREAMS_ANSWER, STREAMS_REQUEST
 
 __all__ = ["VERSIONS", "Api", "GroupFrames", "apis", "filled", "framed", "group_frames", "with_topic_id"]
 
@@ -128,10 +126,10 @@ def framed(message, correlation_id=1, client_id="app"):
 def group_frames(key, version):
     """Frames of a member ``m`` of the group ``orders`` that leads generation 5."""
     if key in _COORDINATED:
-        request, values, answer, answered = _COORDINATED[key]
-        head = struct.pack(">hhih3sB", key, version, 1, 3, b"app", 0)
-        asked = _coordinated(head, request, version, values)
-        return GroupFrames(key, version, asked, _coordinated(struct.pack(">iB", 1, 0), answer, version, answered))
+        api, asked, answered = _COORDINATED[key]
+        return GroupFrames(
+            key, version, api.encode_request(version, 1, "app", asked), api.encode_answer(version, 1, answered)
+        )
     request = {11: _joins, 14: _syncs, 12: _beats, 13: _leaves, 8: _commits, 1: _fetches}[key](version)
     answer = {11: _joined, 14: _synced, 12: _beaten, 8: _committed}.get(key)
     return GroupFrames(key, version, framed(request), framed(answer(version)) if answer else b"")
@@ -224,13 +222,7 @@ def _fetches(version):
     return FetchRequest(version=version, max_wait_ms=1, min_bytes=1, topics=topics)
 
 
-def _coordinated(head, fields, version, values):
-    out = bytearray(head)
-    struct_codec(fields, version, flexible=True).write(out, values)
-    return bytes(out)
-
-
 _COORDINATED = {
-    68: (heartbeat._REQUEST, HEARTBEAT, heartbeat._ANSWER, HEARTBEAT_ANSWER),
-    88: (streams.REQUEST, STREAMS_HEARTBEAT, streams.ANSWER, STREAMS_HEARTBEAT_ANSWER),
+    CONSUMER_HEARTBEAT.key: (CONSUMER_HEARTBEAT, CONSUMER_REQUEST, CONSUMER_ANSWER),
+    STREAMS_HEARTBEAT.key: (STREAMS_HEARTBEAT, STREAMS_REQUEST, STREAMS_ANSWER),
 }

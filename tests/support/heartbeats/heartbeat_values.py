@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
 
-__all__ = ["HEARTBEAT", "HEARTBEAT_ANSWER", "STREAMS_HEARTBEAT", "STREAMS_HEARTBEAT_ANSWER"]
+__all__ = ["CONSUMER_ANSWER", "CONSUMER_REQUEST", "STREAMS_ANSWER", "STREAMS_REQUEST"]
 
-HEARTBEAT = {
+CONSUMER_REQUEST = {
     "group_id": "orders",
     "member_id": "m",
     "member_epoch": 3,
@@ -18,7 +18,7 @@ HEARTBEAT = {
     "server_assignor": None,
     "topic_partitions": [{"topic_id": ZERO_UUID, "partitions": (1, 2)}],
 }
-HEARTBEAT_ANSWER = {
+CONSUMER_ANSWER = {
     "throttle_time_ms": 0,
     "error_code": 0,
     "error_message": None,
@@ -29,7 +29,7 @@ HEARTBEAT_ANSWER = {
 }
 TASKS = [{"subtopology_id": "0", "partitions": (0, 1)}]
 CHANGELOG = {"name": "store", "partitions": 0, "replication_factor": 1, "topic_configs": [{"key": "k", "value": "v"}]}
-STREAMS_HEARTBEAT = {
+STREAMS_REQUEST = {
     "group_id": "orders",
     "member_id": "m",
     "member_epoch": 0,
@@ -63,7 +63,7 @@ STREAMS_HEARTBEAT = {
     "task_end_offsets": None,
     "shutdown_application": 0,
 }
-STREAMS_HEARTBEAT_ANSWER = {
+STREAMS_ANSWER = {
     "throttle_time_ms": 0,
     "error_code": 0,
     "error_message": None,

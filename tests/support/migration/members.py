@@ -21,12 +21,11 @@ from kafka.protocol.consumer.group import (
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
+    CONSUMER_HEARTBEAT,
     JOIN_EPOCH,
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     UNCHANGED,
-    decode_heartbeat_answer,
-    encode_heartbeat,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
@@ -56,9 +55,10 @@ class Broker:
         )
 
     def beat(self, fields):
-        frame = encode_heartbeat(1, next(CORRELATION), "app", fields)
+        frame = CONSUMER_HEARTBEAT.encode_request(1, next(CORRELATION), "app", fields)
         return self._loaded(
-            lambda: decode_heartbeat_answer(1, self._connection.exchange(frame)), lambda answer: answer["error_code"]
+            lambda: CONSUMER_HEARTBEAT.decode_answer(1, self._connection.exchange(frame)),
+            lambda answer: answer["error_code"],
         )
 
     def _loaded(self, exchange, error_of):

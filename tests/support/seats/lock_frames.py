@@ -7,21 +7,21 @@ import struct
 from rebalance_agent.gateway.seats.locks import LockBeat
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import DESCRIBE_KEY
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 
 NO_GROUP, FORBIDDEN = 69, 30
 TAGS = EMPTY = b"\0"
 
 
 def is_of_locks(frame):
-    return read_head(frame).api_key in (HEARTBEAT_KEY, DESCRIBE_KEY)
+    return read_head(frame).api_key in (CONSUMER_HEARTBEAT.key, DESCRIBE_KEY)
 
 
 def answer(frame, helper, now, error=None):
     """The response to a lock request; ``error``: the error code of every response."""
     if read_head(frame).api_key == DESCRIBE_KEY:
         return _description(frame, () if error else helper.described(now), error)
-    asked = decode_heartbeat(1, frame)
+    asked = CONSUMER_HEARTBEAT.decode_request(1, frame)
     instance_id = asked["instance_id"]
     beat = LockBeat(instance_id, asked["member_id"], asked["member_epoch"], now, asked["rack_id"])
     if error is None:

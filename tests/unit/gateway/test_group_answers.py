@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from kafka.protocol.admin.groups import DescribeGroupsResponse
-from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.metadata import MetadataResponse
 
 from rebalance_agent.gateway.groups.assignment_recovery import recover
 from rebalance_agent.gateway.groups.heartbeats.heartbeat_handler import topics_described
@@ -49,8 +49,7 @@ def test_an_empty_response_names_no_topic():
     async def ask(_request):
         return answer
 
-    topic = MetadataRequest.MetadataRequestTopic(version=12, name="t", topic_id=None)
-    assert asyncio.run(topics_described(ask, [topic])) == ()
+    assert asyncio.run(topics_described(ask, ["t"])) == ()
 
 
 def test_a_group_without_a_description_or_members_has_no_assignment():

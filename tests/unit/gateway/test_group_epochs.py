@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import struct
 import uuid
 
 import pytest
@@ -12,7 +11,7 @@ from kafka.protocol.metadata import MetadataResponse
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.requests import consumer_group_heartbeat as heartbeat
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat, decode_heartbeat_answer
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.groupprotocol.wire.primitives import uuid_text
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.events import Callback
@@ -53,15 +52,11 @@ class Member:
             self.answer(head, {"member_epoch": epoch, **answer})
 
     def answer(self, head, answer):
-        data = frame(heartbeat._ANSWER, {**ANSWER, **answer}, struct.pack(">iB", 1, 0))
+        data = CONSUMER_HEARTBEAT.encode_answer(1, 1, {**ANSWER, **answer})
         assert self.talk.response(head, data) == data
 
     def send(self, epoch, **fields):
-        request = frame(
-            heartbeat._REQUEST,
-            {**REQUEST, "member_epoch": epoch, **fields},
-            struct.pack(">hhih3sB", 68, 1, 1, 3, b"app", 0),
-        )
+        request = CONSUMER_HEARTBEAT.encode_request(1, 1, "app", {**REQUEST, "member_epoch": epoch, **fields})
         head = RequestHead(68, 1, 1)
         assert asyncio.run(self.talk.request(head, request, self.ask)) == request
         return head
@@ -297,7 +292,7 @@ def test_a_leave_during_a_revocation_includes_the_partitions_being_revoked():
     assert one.reported()[1:] == [(Callback.LEFT, {"t": (0, 1)}, 3)]
 
 
-@pytest.mark.parametrize("read", [decode_heartbeat, decode_heartbeat_answer])
+@pytest.mark.parametrize("read", [CONSUMER_HEARTBEAT.decode_request, CONSUMER_HEARTBEAT.decode_answer])
 def test_a_truncated_request_is_no_heartbeat(read):
     with pytest.raises(DecodeError, match="ConsumerGroupHeartbeat"):
         read(1, b"\0" * 9)

@@ -10,8 +10,7 @@ import pytest
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.requests.share_group_offsets import (
-    SHARE_OFFSETS_KEY,
-    SHARE_OFFSETS_VERSIONS,
+    SHARE_OFFSETS,
     decode_share_offsets,
     encode_share_offsets,
 )
@@ -23,17 +22,17 @@ HEAD = b"\0\0\0\7\0"
 
 
 def test_there_are_golden_bytes_for_every_version():
-    assert list(ROWS) == list(SHARE_OFFSETS_VERSIONS)
+    assert list(ROWS) == list(SHARE_OFFSETS.versions)
 
 
-@pytest.mark.parametrize("version", SHARE_OFFSETS_VERSIONS)
+@pytest.mark.parametrize("version", SHARE_OFFSETS.versions)
 def test_requests_are_kafkas_bytes(version):
     frame = encode_share_offsets(7, "app", ["orders", "h\u00e9llo"], version)
-    head = SHARE_OFFSETS_KEY.to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\7\0\3app\0"
+    head = SHARE_OFFSETS.key.to_bytes(2, "big") + version.to_bytes(2, "big") + b"\0\0\0\7\0\3app\0"
     assert frame == head + base64.b64decode(ROWS[version]["request"])
 
 
-@pytest.mark.parametrize("version", SHARE_OFFSETS_VERSIONS)
+@pytest.mark.parametrize("version", SHARE_OFFSETS.versions)
 def test_responses_are_read_as_kafka_reads_them(version):
     orders, refused = decode_share_offsets(HEAD + base64.b64decode(ROWS[version]["answer"]), version)
     (topic,) = orders["topics"]
@@ -44,7 +43,7 @@ def test_responses_are_read_as_kafka_reads_them(version):
     assert (refused["group_id"], refused["error_code"], refused["error_message"]) == ("x", 30, "denied")
 
 
-@pytest.mark.parametrize("version", SHARE_OFFSETS_VERSIONS)
+@pytest.mark.parametrize("version", SHARE_OFFSETS.versions)
 def test_truncated_responses_are_refused(version):
     answer = HEAD + base64.b64decode(ROWS[version]["answer"])
     for end in range(len(answer)):

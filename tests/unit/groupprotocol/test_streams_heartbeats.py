@@ -9,26 +9,26 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.requests import streams_group_heartbeat as streams
+from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from support.gateway.frames import group_frames
-from support.heartbeats.heartbeat_values import STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
+from support.heartbeats.heartbeat_values import STREAMS_ANSWER, STREAMS_REQUEST
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 SIDES = [
-    ("request", streams.decode_streams_heartbeat, streams.REQUEST, STREAMS_HEARTBEAT),
-    ("response", streams.decode_streams_heartbeat_answer, streams.ANSWER, STREAMS_HEARTBEAT_ANSWER),
+    ("request", STREAMS_HEARTBEAT.decode_request, STREAMS_HEARTBEAT.request, STREAMS_REQUEST),
+    ("response", STREAMS_HEARTBEAT.decode_answer, STREAMS_HEARTBEAT.answer, STREAMS_ANSWER),
 ]
 each_version = pytest.mark.parametrize("row", GOLDEN["streams_heartbeats"], ids=lambda row: f"v{row['version']}")
 each_side = pytest.mark.parametrize(("side", "decode", "schema", "values"), SIDES, ids=["request", "response"])
 
 
 def frame_of(version, side):
-    frames = group_frames(streams.STREAMS_HEARTBEAT_KEY, version)
+    frames = group_frames(STREAMS_HEARTBEAT.key, version)
     return frames.request if side == "request" else frames.answer
 
 
 def test_all_versions_are_compared():
-    assert [row["version"] for row in GOLDEN["streams_heartbeats"]] == list(streams.STREAMS_HEARTBEAT_VERSIONS)
+    assert [row["version"] for row in GOLDEN["streams_heartbeats"]] == list(STREAMS_HEARTBEAT.versions)
 
 
 @each_version

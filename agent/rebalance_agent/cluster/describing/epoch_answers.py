@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rebalance_agent.groupprotocol.epoch_facts import partitions_by
+from rebalance_agent.groupprotocol.epoch_facts import partitions_by, topics_of_subtopologies
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, GROUP_ID_NOT_FOUND
 from rebalance_agent.model.epoch_groups import DescribedEpochs, DescribedMember
 from rebalance_agent.model.group import NAMES_MAX, GroupState, GroupType, Member, StreamsMember, endpoint_text
-from rebalance_agent.model.partitions import TopicPartitions, existing_partitions, topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, partitions_read
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import DescribedGroup
@@ -25,7 +25,8 @@ def described_epochs(answer: Mapping[str, Any], group_type: GroupType) -> Descri
     """Return one group of a response; None if it does not exist, may not be described, or has an unknown state."""
     if answer["error_code"] or answer["group_state"] not in set(GroupState):
         return None
-    sources = _sources(answer.get("topology"))
+    topology = answer.get("topology") or {}
+    sources = topics_of_subtopologies(topology.get("subtopologies") or ())
     members = tuple(sorted((_member(each, sources) for each in answer["members"]), key=_id))
     return DescribedGroup(
         answer["group_id"],
@@ -94,24 +95,8 @@ def _streams(member: Mapping[str, Any]) -> StreamsMember:
 def _assigned(assignment: Mapping[str, Any], sources: _Sources) -> TopicPartitions:
     if "active_tasks" not in assignment:
         return partitions_by(assignment["topic_partitions"], "topic_name")
-    pairs = (
-        (topic, number)
-        for task in assignment["active_tasks"]
-        for topic in sources.get(task["subtopology_id"], ())
-        for number in task["partitions"]
-    )
-    return existing_partitions(topic_partitions(pairs))
-
-
-def _sources(topology: Mapping[str, Any] | None) -> _Sources:
-    subtopologies = (topology or {}).get("subtopologies") or ()
-    return {
-        each["subtopology_id"]: (
-            *each["source_topics"],
-            *(topic["name"] for topic in each["repartition_source_topics"]),
-        )
-        for each in subtopologies
-    }
+    tasks = partitions_by(assignment["active_tasks"], "subtopology_id")
+    return partitions_read(tasks, lambda subtopology: sources.get(subtopology, ()), lambda _topic: 0)
 
 
 def _load(member: Member) -> MemberLoad:

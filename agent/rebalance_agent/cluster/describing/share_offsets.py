@@ -13,8 +13,7 @@ from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
 from rebalance_agent.cluster.describing.frame_request import FrameRequest
 from rebalance_agent.errors import ClusterError, DecodeError
 from rebalance_agent.groupprotocol.requests.share_group_offsets import (
-    SHARE_OFFSETS_KEY,
-    SHARE_OFFSETS_VERSIONS,
+    SHARE_OFFSETS,
     UNKNOWN_OFFSET,
     decode_share_offsets,
     encode_share_offsets,
@@ -70,7 +69,7 @@ class ShareOffsets:
                 by_node.setdefault(place.node, []).append(name)
         if not by_node:
             return SharePositions()
-        version = self._client.newest(SHARE_OFFSETS_KEY, SHARE_OFFSETS_VERSIONS[1:])
+        version = self._client.newest(SHARE_OFFSETS.key, SHARE_OFFSETS.versions[1:])
         if version is None:
             why = "the brokers do not count the lag of share groups: Kafka 4.2 and later do"
             return SharePositions(refused={name: why for names in by_node.values() for name in names})
@@ -79,7 +78,7 @@ class ShareOffsets:
             for node, names in by_node.items()
             for start in range(0, len(names), BATCH_MAX)
         ]
-        requests = [FrameRequest(SHARE_OFFSETS_KEY, version, partial(_encode, names, version)) for _, names in asked]
+        requests = [FrameRequest(SHARE_OFFSETS.key, version, partial(_encode, names, version)) for _, names in asked]
         answers = self._client([(node, request) for (node, _), request in zip(asked, requests, strict=True)])
         groups: dict[str, Mapping[Partition, ShareOffset]] = {}
         refused: dict[str, str] = {}

@@ -31,7 +31,7 @@ from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import count_partitions
@@ -82,7 +82,7 @@ class SeatFrames:
         Raises:
             ConnectionError: the client or the broker closed the connection.
         """
-        if head.api_key == HEARTBEAT_KEY:
+        if head.api_key == CONSUMER_HEARTBEAT.key:
             return await self._epochs.request(head, opened, size)
         if head.api_key not in _APIS:
             return None

@@ -4,6 +4,7 @@
   coordinator assigns.
 - ``consumer_group_describe``, ``share_group_describe``, ``streams_group_describe``: the members of groups whose
   coordinator assigns; ``describe_api``: the common parts of these three modules.
+- ``flexible_api``: the frames of one API, in each of its versions.
 - ``client_telemetry``: the metrics that a client is asked to push, and its pushes.
 - ``txn_offset_commit``: commits within a transaction, by topic ids.
 - ``share_group_offsets``: the positions and lags of share groups.

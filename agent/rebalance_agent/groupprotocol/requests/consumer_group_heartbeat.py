@@ -10,28 +10,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
-from rebalance_agent.groupprotocol.wire.frames import read_request, read_response, request_frame, response_frame
+from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
 from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array
-from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
-__all__ = [
-    "HEARTBEAT_KEY",
-    "HEARTBEAT_VERSIONS",
-    "JOIN_EPOCH",
-    "LEAVE_EPOCH",
-    "STATIC_LEAVE_EPOCH",
-    "UNCHANGED",
-    "decode_heartbeat",
-    "decode_heartbeat_answer",
-    "encode_heartbeat",
-    "encode_heartbeat_answer",
-]
-
-HEARTBEAT_KEY = 68
-"""API key of ConsumerGroupHeartbeat."""
-HEARTBEAT_VERSIONS = range(2)
-"""Versions of the request that can be decoded."""
+__all__ = ["CONSUMER_HEARTBEAT", "JOIN_EPOCH", "LEAVE_EPOCH", "STATIC_LEAVE_EPOCH", "UNCHANGED"]
 
 JOIN_EPOCH = 0
 """Member epoch of a member that joins."""
@@ -77,45 +60,4 @@ _ANSWER = (
     Field("assignment", Struct(Field("topic_partitions", _PARTITIONS)), nullable_since=0),
 )
 
-_REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in HEARTBEAT_VERSIONS}
-_ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in HEARTBEAT_VERSIONS}
-
-
-def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
-    """Decode a request: the whole frame after its length, header included.
-
-    Raises:
-        DecodeError: the bytes do not follow the schema.
-    """
-    what = f"ConsumerGroupHeartbeatRequest v{version}"
-    return decode_whole(what, frame, lambda reader: read_request(reader, _REQUESTS[version]))
-
-
-def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
-    """Decode the response to a request of ``version``; the frame as in `decode_heartbeat`.
-
-    Raises:
-        DecodeError: the bytes do not follow the schema.
-    """
-    what = f"ConsumerGroupHeartbeatResponse v{version}"
-    return decode_whole(what, frame, lambda reader: read_response(reader, _ANSWERS[version]))
-
-
-def encode_heartbeat(version: int, correlation_id: int, client_id: str, fields: Mapping[str, Any]) -> bytes:
-    """Encode a request as a frame without its length; ``fields`` as `decode_heartbeat` returns them.
-
-    Raises:
-        InvalidInputError: a field is missing, of the wrong type or too long.
-    """
-    return request_frame(HEARTBEAT_KEY, version, correlation_id, client_id, _REQUESTS[version], fields)
-
-
-def encode_heartbeat_answer(version: int, correlation_id: int, fields: Mapping[str, Any]) -> bytes:
-    """Encode the response to a request of ``version`` as a frame without its length.
-
-    ``fields`` as `decode_heartbeat_answer` returns them.
-
-    Raises:
-        InvalidInputError: a field is missing, of the wrong type or too long.
-    """
-    return response_frame(correlation_id, _ANSWERS[version], fields)
+CONSUMER_HEARTBEAT = FlexibleApi(68, "ConsumerGroupHeartbeat", range(2), _REQUEST, _ANSWER)

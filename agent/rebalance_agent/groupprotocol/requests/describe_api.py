@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
-from rebalance_agent.groupprotocol.wire.frames import read_response, request_frame
+from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, STRING, UUID, Array
-from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
 __all__ = ["ASSIGNMENT", "GROUP_HEAD", "DescribeApi"]
 
@@ -33,18 +32,13 @@ ASSIGNMENT = Struct(
 """Partitions of a member of a consumer or share group."""
 
 
-class DescribeApi:
-    """One of these APIs: encodes its requests and decodes its responses. All versions are flexible (KIP-482)."""
+class DescribeApi(FlexibleApi):
+    """One of these APIs: encodes requests for groups, and decodes responses to groups."""
 
     def __init__(self, key: int, name: str, group: Sequence[Field], versions: range) -> None:
-        """``group``: the fields of each group in a response. ``versions``: the versions that are known here.
-
-        ``answers``: version -> reader and writer of the response.
-        """
-        self.key, self.name, self.versions = key, name, versions
+        """``group``: the fields of each group in a response."""
         answer = (Field("throttle_time_ms", INT32), Field("groups", Array(Struct(*group))))
-        self._requests = {version: struct_codec(_REQUEST, version, flexible=True) for version in versions}
-        self.answers = {version: struct_codec(answer, version, flexible=True) for version in versions}
+        super().__init__(key, name, versions, _REQUEST, answer)
 
     def encode(self, correlation_id: int, client_id: str, groups: Sequence[str], version: int) -> bytes:
         """Encode a request for ``groups`` as a frame without its length.
@@ -53,7 +47,7 @@ class DescribeApi:
             InvalidInputError: a name is too long.
         """
         fields = {"group_ids": list(groups), "include_authorized_operations": 0}
-        return request_frame(self.key, version, correlation_id, client_id, self._requests[version], fields)
+        return self.encode_request(version, correlation_id, client_id, fields)
 
     def decode(self, frame: bytes, version: int) -> list[dict[str, Any]]:
         """Decode a response, a whole frame after its length, to its groups in the order of the request.
@@ -61,7 +55,5 @@ class DescribeApi:
         Raises:
             DecodeError: the bytes do not follow the schema.
         """
-        what = f"{self.name}Response v{version}"
-        answer = decode_whole(what, frame, lambda reader: read_response(reader, self.answers[version]))
-        groups: list[dict[str, Any]] = answer["groups"]
+        groups: list[dict[str, Any]] = self.decode_answer(version, frame)["groups"]
         return groups

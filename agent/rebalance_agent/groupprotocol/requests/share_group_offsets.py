@@ -9,24 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
-from rebalance_agent.groupprotocol.wire.frames import read_response, request_frame
+from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
 from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, INT64, STRING, UUID, Array
-from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
-__all__ = [
-    "SHARE_OFFSETS_KEY",
-    "SHARE_OFFSETS_VERSIONS",
-    "UNKNOWN_OFFSET",
-    "decode_share_offsets",
-    "encode_share_offsets",
-]
-
-SHARE_OFFSETS_KEY = 90
-"""API key of DescribeShareGroupOffsets."""
-
-SHARE_OFFSETS_VERSIONS = range(2)
-"""Versions of the request that can be sent."""
+__all__ = ["SHARE_OFFSETS", "UNKNOWN_OFFSET", "decode_share_offsets", "encode_share_offsets"]
 
 UNKNOWN_OFFSET = -1
 """The start offset of a partition that the group has not read yet, and a lag that the coordinator does not know."""
@@ -57,8 +44,7 @@ _GROUP = Struct(
 )
 _ANSWER = (Field("throttle_time_ms", INT32), Field("groups", Array(_GROUP)))
 
-_REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in SHARE_OFFSETS_VERSIONS}
-_ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in SHARE_OFFSETS_VERSIONS}
+SHARE_OFFSETS = FlexibleApi(90, "DescribeShareGroupOffsets", range(2), _REQUEST, _ANSWER)
 
 
 def encode_share_offsets(correlation_id: int, client_id: str, groups: Sequence[str], version: int) -> bytes:
@@ -68,7 +54,7 @@ def encode_share_offsets(correlation_id: int, client_id: str, groups: Sequence[s
         InvalidInputError: a name is too long.
     """
     fields = {"groups": [{"group_id": group, "topics": None} for group in groups]}
-    return request_frame(SHARE_OFFSETS_KEY, version, correlation_id, client_id, _REQUESTS[version], fields)
+    return SHARE_OFFSETS.encode_request(version, correlation_id, client_id, fields)
 
 
 def decode_share_offsets(frame: bytes, version: int) -> list[dict[str, Any]]:
@@ -77,7 +63,5 @@ def decode_share_offsets(frame: bytes, version: int) -> list[dict[str, Any]]:
     Raises:
         DecodeError: the bytes are not one.
     """
-    what = f"DescribeShareGroupOffsetsResponse v{version}"
-    answer = decode_whole(what, frame, lambda reader: read_response(reader, _ANSWERS[version]))
-    groups: list[dict[str, Any]] = answer["groups"]
+    groups: list[dict[str, Any]] = SHARE_OFFSETS.decode_answer(version, frame)["groups"]
     return groups

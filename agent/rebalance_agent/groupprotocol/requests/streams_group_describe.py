@@ -6,9 +6,15 @@ Version 1 adds a description of the topology for people (KIP-1331), which is not
 from __future__ import annotations
 
 from rebalance_agent.groupprotocol.requests.describe_api import GROUP_HEAD, DescribeApi
-from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, INT64, STRING, Array
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, STRING, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
-from rebalance_agent.groupprotocol.wire.streams_structs import INTERNAL_TOPICS, KEY_VALUES, TASKS, USER_ENDPOINT
+from rebalance_agent.groupprotocol.wire.streams_structs import (
+    INTERNAL_TOPICS,
+    KEY_VALUES,
+    TASK_OFFSETS,
+    TASKS,
+    USER_ENDPOINT,
+)
 
 __all__ = ["STREAMS_DESCRIBE"]
 
@@ -20,7 +26,6 @@ _SUBTOPOLOGY = Struct(
     Field("repartition_source_topics", INTERNAL_TOPICS),
 )
 
-_TASK_OFFSETS = Array(Struct(Field("subtopology_id", STRING), Field("partition", INT32), Field("offset", INT64)))
 _ASSIGNMENT = Struct(Field("active_tasks", TASKS), Field("standby_tasks", TASKS), Field("warmup_tasks", TASKS))
 
 _MEMBER = Struct(
@@ -34,8 +39,8 @@ _MEMBER = Struct(
     Field("process_id", STRING),
     Field("user_endpoint", USER_ENDPOINT, nullable_since=0),
     Field("client_tags", KEY_VALUES),
-    Field("task_offsets", _TASK_OFFSETS),
-    Field("task_end_offsets", _TASK_OFFSETS),
+    Field("task_offsets", TASK_OFFSETS),
+    Field("task_end_offsets", TASK_OFFSETS),
     Field("assignment", _ASSIGNMENT),
     Field("target_assignment", _ASSIGNMENT),
     Field("is_classic", INT8),

@@ -7,9 +7,9 @@ tasks.
 from __future__ import annotations
 
 from rebalance_agent.groupprotocol.tables.kind import TARGET_EPOCH, member_table, table
-from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, INT64, STRING, Array
+from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, INT64, STRING, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
-from rebalance_agent.groupprotocol.wire.streams_structs import INTERNAL_TOPICS, KEY_VALUES, TASK, TASKS, USER_ENDPOINT
+from rebalance_agent.groupprotocol.wire.streams_structs import KEY_VALUES, SUBTOPOLOGIES, TASK, TASKS, USER_ENDPOINT
 
 __all__ = [
     "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT",
@@ -78,27 +78,5 @@ STREAMS_GROUP_TOPOLOGY = table(
     "streams_group_topology",
     23,
     Field("epoch", INT32),
-    Field(
-        "subtopologies",
-        Array(
-            Struct(
-                Field("subtopology_id", STRING),
-                Field("source_topics", Array(STRING)),
-                Field("source_topic_regex", Array(STRING)),
-                Field("state_changelog_topics", INTERNAL_TOPICS),
-                Field("repartition_sink_topics", Array(STRING)),
-                Field("repartition_source_topics", INTERNAL_TOPICS),
-                Field(
-                    "copartition_groups",
-                    Array(
-                        Struct(
-                            Field("source_topics", Array(INT16)),
-                            Field("source_topic_regex", Array(INT16)),
-                            Field("repartition_source_topics", Array(INT16)),
-                        )
-                    ),
-                ),
-            )
-        ),
-    ),
+    Field("subtopologies", SUBTOPOLOGIES),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
@@ -23,7 +24,7 @@ from rebalance_agent.model.epoch_groups import (
     Topology,
 )
 from rebalance_agent.model.group import Member
-from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, pairs, partitions_read, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
@@ -167,7 +168,7 @@ class EpochGroupRecords:
 
     def named_topics(self, cluster_topics: ClusterTopics) -> set[str]:
         """Return the known names of the topics in which members have partitions."""
-        return {topic for key in self._keys for topic in self.subtopologies.get(key, (cluster_topics.name(key),))}
+        return {topic for key in self._keys for topic in self._topics_of(cluster_topics, key)}
 
     def unnamed(self, had: Collection[str], cluster_topics: ClusterTopics) -> frozenset[str]:
         """Return the ids of topics without a known name in which members have, or ``had``, partitions."""
@@ -210,18 +211,11 @@ class EpochGroupRecords:
 
     def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:
         """Return ``partitions`` by topic name: look up ids, and expand a task to its partition of each topic."""
-        numbers: dict[str, set[int]] = {}
-        for key, partition_numbers in partitions.items():
-            counts = {
-                topic: cluster_topics.count(topic) for topic in self.subtopologies.get(key, (cluster_topics.name(key),))
-            }
-            # A partition beyond all counts belongs to a topic that has grown since the last list of topics.
-            count_max = max(counts.values(), default=0)
-            for topic, count in counts.items():
-                numbers.setdefault(topic, set()).update(
-                    number for number in partition_numbers if number < count or number >= count_max or not count
-                )
-        return {topic: tuple(sorted(numbers[topic])) for topic in sorted(numbers) if numbers[topic]}
+        return partitions_read(partitions, partial(self._topics_of, cluster_topics), cluster_topics.count)
+
+    def _topics_of(self, cluster_topics: ClusterTopics, key: str) -> tuple[str, ...]:
+        """Return the topics of a subtopology, or the topic with an id."""
+        return self.subtopologies.get(key, (cluster_topics.name(key),))
 
     # One fact at a time
 

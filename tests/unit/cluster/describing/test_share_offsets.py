@@ -9,8 +9,7 @@ import pytest
 from rebalance_agent.cluster.describing.frame_request import FrameRequest
 from rebalance_agent.cluster.describing.share_offsets import BATCH_MAX, ShareOffset, ShareOffsets
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.groupprotocol.requests import share_group_offsets
-from rebalance_agent.groupprotocol.wire.frames import response_frame
+from rebalance_agent.groupprotocol.requests.share_group_offsets import SHARE_OFFSETS
 
 pytest.importorskip("kafka")
 
@@ -25,7 +24,7 @@ class FakeClient:
         return sorted(self.groups)
 
     def newest(self, key, versions):
-        newest = self.newest_version if key == share_group_offsets.SHARE_OFFSETS_KEY else 99
+        newest = self.newest_version if key == SHARE_OFFSETS.key else 99
         return max((version for version in versions if version <= newest), default=None)
 
     def __call__(self, requests):
@@ -68,8 +67,7 @@ def frame(groups):
         {"group_id": name, "topics": rows, "error_code": 30 if name == "denied" else 0, "error_message": None}
         for name, rows in topics.items()
     ]
-    codec = share_group_offsets._ANSWERS[1]
-    return response_frame(7, codec, {"throttle_time_ms": 0, "groups": fields})
+    return SHARE_OFFSETS.encode_answer(1, 7, {"throttle_time_ms": 0, "groups": fields})
 
 
 def test_positions_of_all_coordinators_are_joined():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import struct
 
 from kafka.protocol.metadata import MetadataResponse
 
@@ -13,16 +12,15 @@ from rebalance_agent.gateway.groups.heartbeats.streams_topologies import (
     StreamsTopologies,
 )
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.groupprotocol.requests import streams_group_heartbeat as streams
-from rebalance_agent.groupprotocol.wire.schema import struct_codec
+from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, Callback
 from support.gateway.frames import group_frames
 from support.gateway.groups import Gateway
-from support.heartbeats.heartbeat_values import STREAMS_HEARTBEAT, STREAMS_HEARTBEAT_ANSWER
+from support.heartbeats.heartbeat_values import STREAMS_ANSWER, STREAMS_REQUEST
 
-UNCHANGED = {**STREAMS_HEARTBEAT, "member_epoch": 1, "topology": None, "active_tasks": None, "standby_tasks": None}
-ANSWER = {**STREAMS_HEARTBEAT_ANSWER, "status": None, "active_tasks": None, "partitions_by_user_endpoint": None}
-SUBTOPOLOGY = STREAMS_HEARTBEAT["topology"]["subtopologies"][0]
+UNCHANGED = {**STREAMS_REQUEST, "member_epoch": 1, "topology": None, "active_tasks": None, "standby_tasks": None}
+ANSWER = {**STREAMS_ANSWER, "status": None, "active_tasks": None, "partitions_by_user_endpoint": None}
+SUBTOPOLOGY = STREAMS_REQUEST["topology"]["subtopologies"][0]
 
 
 def tasks(**by_subtopology):
@@ -50,27 +48,18 @@ class Member:
         self.talk, self.asked = self.gateway.groups.for_connection(), []
 
     def beat(self, epoch, *, owns=None, gets=None, error=0, reaches=None, **fields):
-        request = self._frame(
-            struct.pack(">hhih3sB", 88, 1, 1, 3, b"app", 0),
-            streams.REQUEST,
-            {**UNCHANGED, "member_id": self.name, "member_epoch": epoch, "active_tasks": owns, **fields},
-        )
+        asked = {**UNCHANGED, "member_id": self.name, "member_epoch": epoch, "active_tasks": owns, **fields}
+        request = STREAMS_HEARTBEAT.encode_request(1, 1, "app", asked)
         head = RequestHead(88, 1, 1)
         assert self.talk.wants(head)
         assert asyncio.run(self.talk.request(head, request, self._ask)) == request
         reached = epoch if reaches is None else reaches
         values = {**ANSWER, "member_id": self.name, "member_epoch": reached, "active_tasks": gets, "error_code": error}
-        answer = self._frame(struct.pack(">iB", 1, 0), streams.ANSWER, values)
+        answer = STREAMS_HEARTBEAT.encode_answer(1, 1, values)
         assert self.talk.response(head, answer) == answer
 
     def joins(self, gets=None, *, of=None, **more):
         self.beat(0, reaches=1, owns=[], gets=gets, topology=of or topology(["t"]), **more)
-
-    @staticmethod
-    def _frame(head, fields, values):
-        out = bytearray(head)
-        struct_codec(fields, 1, flexible=True).write(out, values)
-        return bytes(out)
 
     async def _ask(self, message):
         self.asked.append([each.name for each in message.topics])

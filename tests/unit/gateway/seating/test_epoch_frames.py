@@ -10,7 +10,7 @@ from kafka.protocol.consumer.group import JoinGroupRequest
 from rebalance_agent.gateway.seating.frames.connection_groups import IMPATIENT_MAX, ImpatientMembers
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_PATIENCE_SECONDS
 from rebalance_agent.gateway.seats.seat_list import SeatList, decode_seats, encode_seats
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from support.epoch_seats.epoch_clients import EpochClient, EpochGateway
 from support.epoch_seats.epoch_coordinator import FENCED_EPOCH, UNRELEASED
@@ -646,4 +646,4 @@ def test_the_frame_of_a_first_heartbeat_is_readable_with_its_client_id():
 
     (frame,) = asyncio.run(join())
     assert frame[8:19] == b"\0\x09my-client"
-    assert decode_heartbeat(1, frame)["instance_id"].startswith(SEAT_PREFIX)
+    assert CONSUMER_HEARTBEAT.decode_request(1, frame)["instance_id"].startswith(SEAT_PREFIX)

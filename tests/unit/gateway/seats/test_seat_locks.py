@@ -19,7 +19,7 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
     read_heartbeat_answer,
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from support.seats.helper_group import UNRELEASED
 
 SETTINGS = SeatSettings()
@@ -247,7 +247,8 @@ def test_changes_are_passed_to_the_seats_of_their_group():
 def test_the_frames_of_a_lock_have_the_documented_fields():
     """Epoch 0 has an empty subscription; all except releases omit partitions, so that a previous epoch is accepted."""
     claim, beat, release = (
-        decode_heartbeat(1, heartbeat_frame("g", LockBeat("s", "m", epoch, 0.0), 7, "gateway")) for epoch in (0, 4, -2)
+        CONSUMER_HEARTBEAT.decode_request(1, heartbeat_frame("g", LockBeat("s", "m", epoch, 0.0), 7, "gateway"))
+        for epoch in (0, 4, -2)
     )
     assert (claim["group_id"], claim["member_id"], claim["instance_id"]) == (helper_group("g"), "m", "s")
     assert (claim["member_epoch"], claim["subscribed_topic_names"], claim["topic_partitions"]) == (0, [], [])

@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_agent.gateway.seating.connections import lock_requests
 from rebalance_agent.gateway.transport.request_head import read_head
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 from support.seats.frame_steps import ended, one_enters, run, succeeded_elsewhere, waiting
@@ -105,8 +105,8 @@ class EndingClient(SeatClient):
     ends = ""
 
     async def exchange(self, frame):
-        if self.ends and read_head(frame).api_key == HEARTBEAT_KEY:
-            asked = decode_heartbeat(1, frame)
+        if self.ends and read_head(frame).api_key == CONSUMER_HEARTBEAT.key:
+            asked = CONSUMER_HEARTBEAT.decode_request(1, frame)
             if asked["member_epoch"] == 0 and asked["instance_id"].startswith(SEAT_PREFIX):
                 if self.ends == "after":
                     await super().exchange(frame)

@@ -7,23 +7,14 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kafka.protocol.metadata import MetadataRequest
-
 from rebalance_agent.gateway.groups.heartbeats.heartbeat_handler import (
-    METADATA_VERSION,
     NAMES_MAX,
     EpochHeartbeatHandler,
     Keyed,
     topics_described,
 )
-from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
-from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
-    HEARTBEAT_KEY,
-    HEARTBEAT_VERSIONS,
-    decode_heartbeat,
-    decode_heartbeat_answer,
-)
+from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.groupprotocol.wire.primitives import uuid_text
 from rebalance_agent.model.partitions import TopicPartitions
 
@@ -33,21 +24,7 @@ __all__ = ["ConsumerHeartbeatHandler"]
 class ConsumerHeartbeatHandler(EpochHeartbeatHandler):
     """Handles the heartbeats of consumer groups; see the base class."""
 
-    API = "ConsumerGroupHeartbeat"
-    API_KEY = HEARTBEAT_KEY
-    VERSION_MAX = HEARTBEAT_VERSIONS[-1]
-
-    def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read the request with our own schema, since kafka-python has no class for this API.
-
-        The request's header ends with the client id.
-        """
-        header = frame[: client_id_end(frame)]
-        return OpenedFrame(header, decode_heartbeat(head.api_version, frame), head.api_version)
-
-    def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """See `open_request`."""
-        return OpenedFrame(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
+    API = CONSUMER_HEARTBEAT
 
     def held(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401, ARG002
         """See the base class."""
@@ -59,15 +36,12 @@ class ConsumerHeartbeatHandler(EpochHeartbeatHandler):
         assignment = message["assignment"]
         return None if assignment is None else _by_id(assignment["topic_partitions"])
 
-    async def learn(self, ask: Ask, message: Any, target: Keyed) -> None:  # noqa: ANN401
+    async def learn(self, ask: Ask, message: Any, detail: None, target: Keyed) -> None:  # noqa: ANN401, ARG002
         """Request the ids of newly subscribed topics, and the names of assigned topic ids."""
         names_by_id, subscribed = self._shared.topic_names, message["subscribed_topic_names"]
         new = sorted(set(subscribed) - set(names_by_id.values())) if subscribed else []
         ids = sorted(target.keys() - names_by_id.keys())
-        kind = MetadataRequest.MetadataRequestTopic
-        topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in new]
-        topics += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(topic_id)) for topic_id in ids]
-        names_by_id.update(_named(await topics_described(ask, topics)))
+        names_by_id.update(_named(await topics_described(ask, new, map(_uuid, ids))))
         while len(names_by_id) > NAMES_MAX:
             del names_by_id[next(iter(names_by_id))]
 

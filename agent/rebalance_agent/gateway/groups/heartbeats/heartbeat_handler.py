@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,12 +15,14 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
 from rebalance_agent.gateway.groups.frame_handler import PASS, FrameHandler, FrameResult, note_loss
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
-from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import JOIN_EPOCH, STATIC_LEAVE_EPOCH
+from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["METADATA_VERSION", "NAMES_MAX", "EpochHeartbeatHandler", "Keyed", "topics_described"]
+__all__ = ["NAMES_MAX", "EpochHeartbeatHandler", "Keyed", "topics_described"]
 
 NAMES_MAX = 10_000
 """Maximum number of topics with a cached name or partition count: more than the topics of a pod's subscriptions."""
@@ -44,10 +47,23 @@ class _Sent:
 class EpochHeartbeatHandler(FrameHandler):
     """Tracks members' epochs and assignments, and when members report that they gave up or took over partitions.
 
-    Subclasses decode the frames, and find the topics of partitions. ``API``: Kafka's name for the request.
+    Subclasses find the topics of partitions. ``API``: the request, which kafka-python has no class for.
     """
 
-    API: ClassVar[str]
+    API: ClassVar[FlexibleApi]
+
+    def __init_subclass__(cls) -> None:
+        """Take the API key and the newest version from `API`."""
+        cls.API_KEY, cls.VERSION_MAX = cls.API.key, cls.API.versions[-1]
+
+    def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
+        """Read the request with our own schema. Its header ends with the client id."""
+        header = frame[: client_id_end(frame)]
+        return OpenedFrame(header, self.API.decode_request(head.api_version, frame), head.api_version)
+
+    def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
+        """See `open_request`."""
+        return OpenedFrame(b"", self.API.decode_answer(head.api_version, frame), head.api_version)
 
     def held(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401 - a decoded request
         """Return the partitions that a member of ``group`` reports in a request; None if they have not changed."""
@@ -57,8 +73,8 @@ class EpochHeartbeatHandler(FrameHandler):
         """Return the assignment in a response to a member of ``group``; None if it has not changed."""
         raise NotImplementedError
 
-    async def learn(self, ask: Ask, message: Any, target: Keyed) -> None:  # noqa: ANN401
-        """Before a request is sent: request what `topics` needs for the member's topics and its pending ``target``."""
+    async def learn(self, ask: Ask, message: Any, detail: Any, target: Keyed) -> None:  # noqa: ANN401
+        """Before a request is sent: learn what `topics` needs for its `detail`, and for the pending ``target``."""
         raise NotImplementedError
 
     def knows(self, group: str, partitions: Keyed) -> bool:
@@ -85,7 +101,7 @@ class EpochHeartbeatHandler(FrameHandler):
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
         epoch, entries = message["member_epoch"], self._shared.entries
         entry = entries.find(group, member_id, instance_id)
-        if entry is not None and entry.heartbeats not in ("", self.API):
+        if entry is not None and entry.heartbeats not in ("", self.API.name):
             entry = None  # a group of the other type, which the coordinator no longer has or never had
         if epoch < JOIN_EPOCH:
             if entry is None:
@@ -100,11 +116,12 @@ class EpochHeartbeatHandler(FrameHandler):
         if epoch == JOIN_EPOCH:
             membership.record_join_request({})
             entry.pending_target, entry.unseen_before = None, False  # the member's former membership has ended
-        await self.learn(ask, message, entry.pending_target or {})
+        detail = self.detail(message)
+        await self.learn(ask, message, detail, entry.pending_target or {})
         self._name(group, entry)
         if (held := self.held(group, message)) is not None:
             self._hold(group, entry, held)
-        return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry, self.detail(message)))
+        return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry, detail))
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
         """Return the member's group and timeout; a heartbeat has a timeout only if the member joins or changes it."""
@@ -115,7 +132,7 @@ class EpochHeartbeatHandler(FrameHandler):
         entry, membership = memory.entry, memory.entry.membership
         if message["error_code"] != NO_ERROR:
             epoch = memory.epoch if memory.epoch >= JOIN_EPOCH else membership.generation
-            note_loss(membership, message["error_code"], self.API, epoch)
+            note_loss(membership, message["error_code"], self.API.name, epoch)
             membership.record_leave_refusal()
             return False
         if memory.epoch < JOIN_EPOCH:
@@ -127,7 +144,7 @@ class EpochHeartbeatHandler(FrameHandler):
         # During this heartbeat, another process of the same static member may have taken over the entry.
         if memory.epoch == JOIN_EPOCH or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
-        entry.heartbeats = self.API
+        entry.heartbeats = self.API.name
         self.accepted(memory.group, memory.detail)
         target = self.target(memory.group, message)
         if target is None and entry.pending_target is None:
@@ -172,10 +189,13 @@ class EpochHeartbeatHandler(FrameHandler):
         self._shared.await_fetch(entry.membership)
 
 
-async def topics_described(ask: Ask, topics: Iterable[MetadataRequest.MetadataRequestTopic]) -> tuple[Any, ...]:
-    """Return the brokers' descriptions of ``topics``; none if there are no topics, or no answer comes in time."""
-    if wanted := list(topics):
-        request = MetadataRequest(version=METADATA_VERSION, topics=wanted, allow_auto_topic_creation=False)
+async def topics_described(ask: Ask, names: Iterable[str], ids: Iterable[uuid.UUID] = ()) -> tuple[Any, ...]:
+    """Return the brokers' descriptions of topics; none if no topic is wanted, or no answer comes in time."""
+    kind = MetadataRequest.MetadataRequestTopic
+    topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in names]
+    topics += [kind(version=METADATA_VERSION, name=None, topic_id=topic_id) for topic_id in ids]
+    if topics:
+        request = MetadataRequest(version=METADATA_VERSION, topics=topics, allow_auto_topic_creation=False)
         with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
             response = await asyncio.wait_for(ask(request), DESCRIBE_SECONDS)
             return tuple(response.topics or ())

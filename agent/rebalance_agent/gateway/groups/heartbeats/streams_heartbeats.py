@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kafka.protocol.metadata import MetadataRequest
-
 from rebalance_agent.gateway.groups.heartbeats.heartbeat_handler import (
-    METADATA_VERSION,
     EpochHeartbeatHandler,
     Keyed,
     topics_described,
 )
-from rebalance_agent.gateway.groups.heartbeats.streams_topologies import sources_of
-from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
-from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
-from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import (
-    STREAMS_HEARTBEAT_KEY,
-    STREAMS_HEARTBEAT_VERSIONS,
-    decode_streams_heartbeat,
-    decode_streams_heartbeat_answer,
-)
+from rebalance_agent.gateway.groups.heartbeats.streams_topologies import Sources, sources_of
+from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.groupprotocol.epoch_facts import partitions_by
+from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = ["StreamsHeartbeatHandler"]
@@ -34,44 +26,34 @@ class StreamsHeartbeatHandler(EpochHeartbeatHandler):
     known as soon as another member of the group joins through this gateway.
     """
 
-    API = "StreamsGroupHeartbeat"
-    API_KEY = STREAMS_HEARTBEAT_KEY
-    VERSION_MAX = STREAMS_HEARTBEAT_VERSIONS[-1]
-
-    def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read the request with our own schema, since kafka-python has no class for this API."""
-        header = frame[: client_id_end(frame)]
-        return OpenedFrame(header, decode_streams_heartbeat(head.api_version, frame), head.api_version)
-
-    def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """See `open_request`."""
-        return OpenedFrame(b"", decode_streams_heartbeat_answer(head.api_version, frame), head.api_version)
+    API = STREAMS_HEARTBEAT
 
     def held(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401
-        """See the base class."""
-        return self._active(group, message)
+        """Return the active tasks in a message; None if there are none, or more than a member can have."""
+        if message["active_tasks"] is None:
+            return None
+        tasks = partitions_by(message["active_tasks"], "subtopology_id")
+        return tasks if self._shared.topologies.bounded(group, tasks) else None
 
     def target(self, group: str, message: Any) -> Keyed | None:  # noqa: ANN401
-        """See the base class."""
-        return self._active(group, message)
+        """Return the active tasks: requests and responses have the same field."""
+        return self.held(group, message)
 
-    def detail(self, message: Any) -> Mapping[str, tuple[str, ...]] | None:  # noqa: ANN401
+    def detail(self, message: Any) -> Sources | None:  # noqa: ANN401
         """Return the topics of each subtopology, if the request has a topology."""
         return None if message["topology"] is None else sources_of(message["topology"])
 
-    def accepted(self, group: str, detail: Mapping[str, tuple[str, ...]] | None) -> None:
+    def accepted(self, group: str, detail: Sources | None) -> None:
         """Store the topology of the group."""
         if detail is not None:
             self._shared.topologies.put(group, detail, self._shared.clock.monotonic())
 
-    async def learn(self, ask: Ask, message: Any, target: Keyed) -> None:  # noqa: ANN401
+    async def learn(self, ask: Ask, message: Any, detail: Sources | None, target: Keyed) -> None:  # noqa: ANN401
         """Count the partitions of a new topology's topics, of a pending target's, and regularly of all."""
         topologies, group = self._shared.topologies, message["group_id"]
-        wanted = {topic for topics in (self.detail(message) or {}).values() for topic in topics}
+        wanted = {topic for topics in (detail or {}).values() for topic in topics}
         wanted |= topologies.due(group, self._shared.clock.monotonic()) | topologies.topics(group, target)
-        kind = MetadataRequest.MetadataRequestTopic
-        topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in sorted(wanted)]
-        topologies.count(_counted(await topics_described(ask, topics)))
+        topologies.count(_counted(await topics_described(ask, sorted(wanted))))
 
     def certain(self, group: str, partitions: Keyed) -> bool:
         """See the base class."""
@@ -84,13 +66,6 @@ class StreamsHeartbeatHandler(EpochHeartbeatHandler):
     def topics(self, group: str, partitions: Keyed) -> TopicPartitions:
         """See the base class."""
         return self._shared.topologies.partitions(group, partitions)
-
-    def _active(self, group: str, message: Mapping[str, Any]) -> Keyed | None:
-        """Return the active tasks in a message; None if there are none, or more than a member can have."""
-        if message["active_tasks"] is None:
-            return None
-        tasks = {each["subtopology_id"]: each["partitions"] for each in message["active_tasks"]}
-        return tasks if self._shared.topologies.bounded(group, tasks) else None
 
 
 def _counted(topics: Iterable[Any]) -> Mapping[str, int]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rebalance_agent.groupprotocol.epoch_facts import topics_of_subtopologies
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX
-from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.partitions import TopicPartitions, partitions_read
 
-__all__ = ["COUNT_EVERY_S", "TOPICS_MAX", "StreamsTopologies", "sources_of"]
+__all__ = ["COUNT_EVERY_S", "TOPICS_MAX", "Sources", "StreamsTopologies", "sources_of"]
 
 TOPICS_MAX = 10_000
 """Maximum number of groups, subtopologies and topics in all topologies, and of topics with a known partition count;
@@ -27,7 +28,7 @@ NAME_MAX = 249
 _Tasks = Mapping[str, Sequence[int]]
 """Subtopology -> the numbers of its tasks."""
 
-_Sources = Mapping[str, tuple[str, ...]]
+Sources = Mapping[str, tuple[str, ...]]
 """Subtopology -> the topics that its tasks read."""
 
 
@@ -36,12 +37,12 @@ class StreamsTopologies:
 
     def __init__(self) -> None:
         """Start without groups."""
-        self._sources: dict[str, _Sources] = {}
+        self._sources: dict[str, Sources] = {}
         self._size = 0
         self._counts: dict[str, int] = {}
         self._counted: dict[str, float] = {}
 
-    def put(self, group: str, sources: _Sources, now: float) -> None:
+    def put(self, group: str, sources: Sources, now: float) -> None:
         """Store the topology of a group (see `sources_of`), whose topics were counted at ``now`` (monotonic s)."""
         self._forget(group)
         self._sources[group], self._counted[group] = sources, now
@@ -98,30 +99,24 @@ class StreamsTopologies:
 
         A topic without partitions is one that the coordinator has not created yet: it will have one for each task.
         """
-        found: dict[str, set[int]] = {}
-        for subtopology, numbers in tasks.items():
-            for topic in self._sources.get(group, {}).get(subtopology, ()):
-                end = self._counts.get(topic, 0) or 2**31
-                found.setdefault(topic, set()).update(number for number in numbers if 0 <= number < end)
-        return {topic: tuple(sorted(found[topic])) for topic in sorted(found) if found[topic]}
+        sources = self._sources.get(group, {})
+        return partitions_read(
+            tasks, lambda subtopology: sources.get(subtopology, ()), lambda topic: self._counts.get(topic, 0)
+        )
 
 
-def _size(sources: _Sources) -> int:
+def _size(sources: Sources) -> int:
     return 1 + len(sources) + sum(map(len, sources.values()))
 
 
-def sources_of(topology: Mapping[str, Any]) -> _Sources:
+def sources_of(topology: Mapping[str, Any]) -> Sources:
     """Return the topics of each subtopology, from the topology in a StreamsGroupHeartbeat.
 
     It is empty if the topics are not known, because a regular expression selects some of them, or if names are too long
     for Kafka.
     """
-    sources: dict[str, tuple[str, ...]] = {}
-    for subtopology in topology["subtopologies"]:
-        internal = (topic["name"] for topic in subtopology["repartition_source_topics"])
-        topics = tuple(dict.fromkeys([*subtopology["source_topics"], *internal]))
-        names = (subtopology["subtopology_id"], *topics)
-        if subtopology["source_topic_regex"] or any(len(name) > NAME_MAX for name in names):
-            return {}
-        sources[subtopology["subtopology_id"]] = topics
-    return sources
+    rows = topology["subtopologies"]
+    sources = topics_of_subtopologies(rows)
+    names = (name for subtopology, topics in sources.items() for name in (subtopology, *topics))
+    unusable = any(row["source_topic_regex"] for row in rows) or any(len(name) > NAME_MAX for name in names)
+    return {} if unusable else sources

@@ -16,12 +16,10 @@ from rebalance_agent.groupprotocol.requests.consumer_group_describe import (
     encode_describe,
 )
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
-    HEARTBEAT_VERSIONS,
+    CONSUMER_HEARTBEAT,
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
     UNCHANGED,
-    decode_heartbeat_answer,
-    encode_heartbeat,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import (
     FENCED_INSTANCE_ID,
@@ -33,7 +31,7 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
 __all__ = ["EpochRequests", "leave_for_a_while"]
 
-_VERSION = HEARTBEAT_VERSIONS[0]
+_VERSION = CONSUMER_HEARTBEAT.versions[0]
 """The first version: all brokers with KIP-848 groups support it."""
 
 _CORRELATION_ID = 0
@@ -114,6 +112,6 @@ async def leave_for_a_while(connection: ClientConnection, group: str, member_id:
 
 async def _left(connection: ClientConnection, group: str, member_id: str, instance_id: str, epoch: int) -> int:
     names = {"group_id": group, "member_id": member_id, "member_epoch": epoch, "instance_id": instance_id}
-    frame = encode_heartbeat(_VERSION, _CORRELATION_ID, GATEWAY_CLIENT_ID, {**UNCHANGED, **names})
-    answer = decode_heartbeat_answer(_VERSION, await connection.exchange(frame))
+    frame = CONSUMER_HEARTBEAT.encode_request(_VERSION, _CORRELATION_ID, GATEWAY_CLIENT_ID, {**UNCHANGED, **names})
+    answer = CONSUMER_HEARTBEAT.decode_answer(_VERSION, await connection.exchange(frame))
     return int(answer["error_code"])

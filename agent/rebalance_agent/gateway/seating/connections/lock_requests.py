@@ -21,7 +21,7 @@ from rebalance_agent.groupprotocol.requests.consumer_group_describe import (
     DESCRIBE_VERSION,
     encode_describe,
 )
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
 from rebalance_agent.groupprotocol.wire.error_codes import UNSUPPORTED_VERSION
 
 __all__ = ["LockRequests"]
@@ -39,7 +39,7 @@ class LockRequests:
     def __init__(self, group: str) -> None:
         """Prepare requests. Raises InvalidInputError if the group's name is too long for a helper group."""
         self._group = group
-        self._apis = BrokerApis({HEARTBEAT_KEY: VERSION, DESCRIBE_KEY: DESCRIBE_VERSION})
+        self._apis = BrokerApis({CONSUMER_HEARTBEAT.key: VERSION, DESCRIBE_KEY: DESCRIBE_VERSION})
         self._describe = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [helper_group(group)])
 
     def problem(self, loss: LockLoss, error: int) -> str:

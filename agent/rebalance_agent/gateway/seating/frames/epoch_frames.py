@@ -26,12 +26,10 @@ from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
+    CONSUMER_HEARTBEAT,
     JOIN_EPOCH,
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
-    decode_heartbeat_answer,
-    encode_heartbeat,
-    encode_heartbeat_answer,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import FENCED_INSTANCE_ID, NO_ERROR
 from rebalance_agent.model.group import GroupType
@@ -113,7 +111,7 @@ class EpochFrames:
             return own
         try:
             answer = await self._seated(head, opened, seat)
-            fields = decode_heartbeat_answer(head.api_version, answer)
+            fields = CONSUMER_HEARTBEAT.decode_answer(head.api_version, answer)
         except BaseException:
             group.withdraw(who)
             raise
@@ -167,19 +165,19 @@ class EpochFrames:
         if not await group.leaves(member_id, None, self._connection):
             return None
         changed = _changed(head, opened, instance_id=instance_id, member_epoch=STATIC_LEAVE_EPOCH)
-        fields = decode_heartbeat_answer(head.api_version, await self._connection.exchange(changed))
+        fields = CONSUMER_HEARTBEAT.decode_answer(head.api_version, await self._connection.exchange(changed))
         error = fields["error_code"]
         if error not in (NO_ERROR, FENCED_INSTANCE_ID):  # FENCED_INSTANCE_ID: a successor already has the seat
             group.leave_refused(member_id, error)
             return None
         shown = {**fields, "error_code": NO_ERROR, "error_message": None, "member_epoch": LEAVE_EPOCH}
-        return OwnAnswer(encode_heartbeat_answer(head.api_version, head.correlation_id, shown))
+        return OwnAnswer(CONSUMER_HEARTBEAT.encode_answer(head.api_version, head.correlation_id, shown))
 
 
 def _changed(head: RequestHead, opened: OpenedFrame, **fields: Any) -> bytes:  # noqa: ANN401 - of several types
     """Return the client's heartbeat with the values of ``fields`` instead of its own."""
     changed = {**opened.message, **fields}
-    return encode_heartbeat(head.api_version, head.correlation_id, client_id(opened.header), changed)
+    return CONSUMER_HEARTBEAT.encode_request(head.api_version, head.correlation_id, client_id(opened.header), changed)
 
 
 def _result(answer: Mapping[str, Any], member_id: str) -> JoinResult:

@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE, LockAnswer, LockBeat
 from rebalance_agent.groupprotocol.coordinator_partition import with_the_coordinator_of
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import decode_description
-from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
-    HEARTBEAT_VERSIONS,
-    UNCHANGED,
-    decode_heartbeat_answer,
-    encode_heartbeat,
-)
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT, UNCHANGED
 from rebalance_agent.groupprotocol.wire.error_codes import GROUP_ID_NOT_FOUND, NO_ERROR
 from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 
 __all__ = ["LockHolder", "heartbeat_frame", "helper_group", "holders", "read_heartbeat_answer"]
 
-VERSION = HEARTBEAT_VERSIONS[-1]
+VERSION = CONSUMER_HEARTBEAT.versions[-1]
 """The first version in which members choose their own ids (KIP-1082); brokers since Kafka 4.0 have it."""
 
 _JOINS = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": []}
@@ -65,7 +60,7 @@ def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: 
         # With none named, the member's previous epoch is accepted, too: an answer with a new one may be lost.
         "topic_partitions": None if beat.epoch == RELEASE else [],
     }
-    return encode_heartbeat(VERSION, correlation_id, client_id, fields)
+    return CONSUMER_HEARTBEAT.encode_request(VERSION, correlation_id, client_id, fields)
 
 
 def read_heartbeat_answer(frame: bytes) -> LockAnswer:
@@ -74,7 +69,7 @@ def read_heartbeat_answer(frame: bytes) -> LockAnswer:
     Raises:
         DecodeError: the bytes are not such a response.
     """
-    answer = decode_heartbeat_answer(VERSION, frame)
+    answer = CONSUMER_HEARTBEAT.decode_answer(VERSION, frame)
     return LockAnswer(answer["error_code"], answer["member_epoch"], answer["heartbeat_interval_ms"] / 1_000)
 
 
