@@ -37,7 +37,8 @@ RUNS = Panel(
     "Which assignor and protocol does the group use, and what is the source of this information? Eager assignors stop "
     "every partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
     "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the group "
-    "is deleted and created again.",
+    "is deleted and created again. Dead letter queue: the topic to which brokers write what a share group rejects or "
+    "fails to process; Copied: with keys and values, or only headers.",
     (
         Query(
             gauge(
@@ -48,6 +49,10 @@ RUNS = Panel(
             rows=True,
         ),
         Query(gauge("kafka_rebalance_generation", ONE_GROUP, "cluster"), rows=True),
+        Query(
+            gauge("kafka_rebalance_share_dead_letter_queue_info", ONE_GROUP, "cluster", "topic", "copies_records"),
+            rows=True,
+        ),
     ),
     Look.TABLE,
     width=14,
@@ -58,6 +63,8 @@ RUNS = Panel(
         Column("group_type", "Type", width=90),
         Column("source", "Source", width=100),
         Column("Value #B", "Generation", COUNT, 0, width=95),
+        Column("topic", "Dead letter queue"),
+        Column("copies_records", "Copied", width=80),
         Column("cluster", "Cluster", width=100),
     ),
 )

@@ -42,8 +42,9 @@ EVERYTHING = "*"
 class Right:
     """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
-    ``mode``: the degraded mode without the permission; several permissions may have the same mode. ``some_do``: if the
-    permission is for `EVERYTHING`, permissions on some resources (with a prefix) suffice for these resources.
+    ``mode``: the degraded mode without the permission; several permissions may have the same mode. It is empty if the
+    permission is optional. ``some_do``: if the permission is for `EVERYTHING`, permissions on some resources (with a
+    prefix) suffice for these resources.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
@@ -54,6 +55,11 @@ class Right:
     lost: str
     prefixed: bool = False
     some_do: bool = False
+
+    @property
+    def optional(self) -> bool:
+        """Whether the role is complete without the permission, for example because few clusters need it."""
+        return not self.mode
 
     def __str__(self) -> str:
         """The permission in words, such as ``Read on Topic 'orders'``."""
@@ -114,6 +120,15 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "limit-unknown",
             "the size limit of the log's records",
             "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
+        ),
+        Right(
+            "DescribeConfigs",
+            "Group",
+            EVERYTHING,
+            "",
+            "reads which share groups have a dead letter queue (Kafka 4.4)",
+            "dead letter queues of share groups are not shown",
+            some_do=some_do,
         ),
     )
 

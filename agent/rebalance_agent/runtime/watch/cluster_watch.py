@@ -24,6 +24,7 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishPro
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.offsets_topic.work_share.led_backlog import LedBacklog
 from rebalance_agent.offsets_topic.work_share.led_share import LedShare
+from rebalance_agent.polls.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
 from rebalance_agent.polls.describe_epochs import EpochPoll
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.group_lags import GroupLags
@@ -179,6 +180,7 @@ class ClusterWatch:
         if lags:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
+        every(LOOK_EVERY_S, DeadLetterQueues(context, self.views), "dead_letter_queues")
         every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
