@@ -119,7 +119,7 @@ def _seen(
         return proof
     if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):
         return _read(properties, clock)
-    if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
+    if (right.operation, right.name) == ("Describe", EVERYTHING) and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
             return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} visible"))
         listed, shown = _shown(settings, cluster)

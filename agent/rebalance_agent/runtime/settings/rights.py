@@ -76,12 +76,12 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
         why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
         of_groups = [right for right in _group_rights(settings) if settings.reads_log or right.name != OFFSETS_TOPIC]
-        events = (*of_groups, write, read, create, *_topic_rights(settings))
+        events = (*of_groups, write, read, create, *_topic_rights(settings), _settings_right(settings))
     return tuple(right for right in events if right.name)
 
 
 def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
-    some_do = settings.groups_allow != ".*"
+    some_do = _shows_some(settings)
     return (
         Right(
             "Read",
@@ -121,16 +121,24 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "the size limit of the log's records",
             "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
         ),
-        Right(
-            "DescribeConfigs",
-            "Group",
-            EVERYTHING,
-            "",
-            "reads which share groups have a dead letter queue (Kafka 4.4)",
-            "dead letter queues of share groups are not shown",
-            some_do=some_do,
-        ),
     )
+
+
+def _settings_right(settings: ObserverSettings) -> Right:
+    """Return the optional permission; it is the last, since kafka-acls.sh before Kafka 3.8 refuses its command."""
+    return Right(
+        "DescribeConfigs",
+        "Group",
+        EVERYTHING,
+        "",
+        "reads which share groups have a dead letter queue (Kafka 4.4)",
+        "dead letter queues of share groups are not shown",
+        some_do=_shows_some(settings),
+    )
+
+
+def _shows_some(settings: ObserverSettings) -> bool:
+    return settings.groups_allow != ".*"
 
 
 def _event_rights(topic: str) -> tuple[Right, ...]:
