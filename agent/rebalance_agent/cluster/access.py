@@ -83,7 +83,7 @@ class AccessCheck:
         return self.group(_no_such_name()) is not Existence.HIDDEN
 
     def reads_settings_of_every_group(self) -> bool | None:
-        """Whether settings of groups of any name may be read; None if brokers have none (before Kafka 3.8)."""
+        """Whether settings of groups of any name may be read; None if these brokers have none."""
         resource = ConfigResource("group", _no_such_name())
         future = self._ask(self._admin.describe_configs, [resource])[resource]
         try:

@@ -47,7 +47,7 @@ class DeadLetterQueues:
         self._context, self._views = context, views
         self._due: dict[str, float] = {}
         self._queues: dict[str, DeadLetterQueue | None] = {}
-        self._warned = LoggedReasons(_log, "dead letter queues of share groups are not shown: {}")
+        self._warned = LoggedReasons(_log, "dead letter queues of share groups (Kafka 4.4) are not shown: {}")
 
     def __call__(self) -> None:
         """Read the settings that are due, the longest overdue first. Never raises."""

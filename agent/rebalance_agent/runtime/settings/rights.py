@@ -125,7 +125,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
 
 
 def _settings_right(settings: ObserverSettings) -> Right:
-    """Return the optional permission; it is the last, since kafka-acls.sh before Kafka 3.8 refuses its command."""
+    """Return the optional permission. It is the last, since kafka-acls.sh of Kafka 3.9 refuses its command."""
     return Right(
         "DescribeConfigs",
         "Group",
