@@ -24,14 +24,14 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishPro
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.offsets_topic.work_share.led_backlog import LedBacklog
 from rebalance_agent.offsets_topic.work_share.led_share import LedShare
-from rebalance_agent.polls.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
 from rebalance_agent.polls.describe_epochs import EpochPoll
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.group_lags import GroupLags
 from rebalance_agent.polls.last_reads import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
-from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
+from rebalance_agent.polls.settings.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
+from rebalance_agent.polls.settings.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.scheduling.schedule import Schedule
