@@ -24,8 +24,8 @@ READY = Panel(
 BUILDS = Panel(
     8,
     "Agents",
-    "Which versions are running, and are they configured? If Configured is no, the agent is idle because it has no "
-    "bootstrap servers.",
+    "Which versions are running, and are they configured? If Configured is no, an observer is idle because it has "
+    "no bootstrap servers; a sidecar or gateway has no servers or publishes nothing, but exports metrics.",
     (
         Query(
             f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",

@@ -57,8 +57,8 @@ SKEWS = Panel(
     19,
     "Skew by weight",
     "Is the load of members even? by partitions: the load of the most loaded member divided by its share under the "
-    "group's strategy. by lag and by rate (only groups in lag_groups): the load divided by a lower bound for every "
-    "assignment, so values slightly above 1 can be optimal.",
+    "group's strategy. by lag and by rate (only groups in lag_groups): the highest load of a member divided by a "
+    "lower bound of this load over all assignments, so values slightly above 1 can be optimal.",
     (of(SKEW, "by {{weight}}", "weight"),),
     thresholds=SHARES,
     decimals=2,

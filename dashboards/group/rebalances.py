@@ -145,8 +145,8 @@ STANDING = Panel(
 FOR_NOTHING = Panel(
     23,
     "Failed and no-op rebalances",
-    "How many rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked or "
-    "joined too late, and that then join again (Slowest member names them); aborted: started and not completed; "
+    "How many rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked "
+    "their partitions or joined too late (Slowest member names them); aborted: started and not completed; "
     "assign_error: the leader's assign() raised an exception; no-op: all members kept their partitions; follow-up: "
     "second generation of a cooperative rebalance; polled: changes of a group that is only visible in polls.",
     (

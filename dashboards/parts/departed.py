@@ -16,10 +16,10 @@ def departed(number: int, matchers: str, to_member: Link, *columns: Column, widt
     return Panel(
         number,
         "Members that failed or keep leaving",
-        "Which members cause the rebalances? Members that failed, or that departed at least three times, at most 15 "
-        "minutes apart; each is shown for an hour after its last departure. At most five members per group, "
-        f"{_MEMBERS_MAX} in total. Times: how often the member departed. How: how the member departed the last time. "
-        "failed: removed by the coordinator, or its process ended; expelled: removed because it revoked its "
+        "Which members cause the rebalances? Members that failed, or that departed at least three times, with at most "
+        "15 minutes between two departures; each is shown for an hour after its last departure. At most five members "
+        f"per group, {_MEMBERS_MAX} in total. Times: how often the member departed. How: how it departed the last "
+        "time. failed: removed by the coordinator, or its process ended; expelled: removed because it revoked its "
         "partitions or joined too late; left: its consumer was closed; unknown: there is no evidence. Departures in "
         "deploys do not count.",
         (

@@ -30,7 +30,7 @@ NUMBERS = (
     Panel(
         3,
         "Budget used",
-        f"What share of the error budget did stalls use? With an objective of {GOAL}, {ALLOWED:.1%} of all "
+        f"What share of the error budget did stalls use? With an objective of {GOAL}, {100 * ALLOWED:.1f} % of all "
         "partition-seconds in the time range may be stalled (lower bound); at 100 %, all of this budget is used. For "
         "a monthly budget, choose 30 days.",
         (

@@ -1,8 +1,8 @@
 """Reduces the members' claims to one topic to the valid ones.
 
-The newest generation that claims a partition wins; a partition that two members claim in that generation belongs to no
-member (KAFKA-12984, KIP-792). Claims to topics that a member no longer subscribes to, and to partitions that do not
-exist, are ignored.
+A partition belongs to the member that claims it with the newest generation (KAFKA-12984, KIP-792). The partition is
+disputed, and belongs to no member, if two members claim it with that generation, or if the member no longer subscribes
+to the topic. Claims to partitions that do not exist are ignored.
 """
 
 from __future__ import annotations

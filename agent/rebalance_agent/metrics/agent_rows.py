@@ -86,7 +86,7 @@ CONFIGURED = agent_row(
     "configured",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 if a Kafka cluster is configured, 0 if the agent is idle without one.",
+    "1 if a Kafka cluster is configured (sidecar, gateway: and events are published), else 0 (an observer is idle).",
 )
 READY = Metric(
     "rebalance_agent_ready",

@@ -130,9 +130,11 @@ class LoadsPoll:
         self.context.meters.loads_left_out(left_out)
         if left_out and not self._left_out:
             _log.warning(
-                "lag and rate of %d partitions are not measured, because at most %d are: narrow lag_groups",
+                "lag and rate of %d partitions are not measured: at most %d pairs of a group and a partition, and %d "
+                "partitions, are measured; make lag_groups match fewer groups",
                 left_out,
                 FOLLOWED_MAX,
+                ENDS_MAX,
             )
         self._left_out = left_out
         return owned, followed

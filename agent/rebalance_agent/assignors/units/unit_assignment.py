@@ -66,9 +66,9 @@ class _UnitFlow:
         self._pooled: list[dict[int, int]] = []
 
     def solve(self) -> None:
-        """Let hosts keep their units up to their guaranteed share; send the other units at minimum cost."""
+        """Keep units on their hosts, up to each host's guaranteed share; assign the other units at minimum cost."""
         kept: list[dict[int, int]] = [dict.fromkeys(share, 0) for share in self._shares]
-        # One move costs more than all unused copies together, and one step of imbalance more than all moves together.
+        # One move costs more than all unused copies together. One step of imbalance costs more than all moves together.
         move = self._count + 1
         for index, (unit, numbers) in enumerate(self._classes.items()):
             self._add_class(self._first_class + index, unit, len(numbers), kept[unit.kind], move)

@@ -25,7 +25,7 @@ __all__ = ["add_parser", "run"]
 EXIT_FOUND = 1
 
 INPUT_HELP = """\
-input, one group:
+input, one group (a ? after a key: the key is optional, and is written without the ?):
   {"topics": {"t": {"partitions": 5, "racks"?: [["r1", "r2"], ...], "loads"?: [1.5, ...]}},
    "members": [{"id": "m1", "topics": ["t"], "instance_id"?: "i1", "owned"?: {"t": [0, 1]}, "generation"?: 3,
                 "rack"?: "r1", "standbys"?: {"t": [2]}, "user_data"?: "<base64>",

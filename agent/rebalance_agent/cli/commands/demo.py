@@ -14,8 +14,9 @@ from rebalance_agent.demo.run_demo import run as run_demo
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer. Members join, leave, are
-killed and slow down; topics are created and grow. Shows what the observer reports.
+The demo starts Apache Kafka, a producer, consumer groups in which every member is a process, a sidecar, three gateways
+and an observer. Members join, leave, are killed and slow down; topics are created and grow. The terminal shows what the
+observer reports.
 """
 
 EXAMPLES = """\
@@ -52,7 +53,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--check",
         action="store_true",
-        help="at the end compare the results with Kafka's own tools, and each step with its observed rebalances",
+        help="at the end compare the results with Kafka's own tools, and each step with its observed rebalances; "
+        f"needs --seconds {CHECK_SECONDS_MIN:g} or more",
     )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
     parser.add_argument("--kafka-version", choices=KAFKA_VERSIONS, help="version of Apache Kafka")

@@ -28,9 +28,9 @@ Runs beside consumers in any language and gives their groups an assignor of this
 consumers connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
 
 Each broker gets its own port on this machine (29400 plus its node id), and the gateway replaces the brokers' addresses
-in responses with these ports. Apart from that, it changes only JoinGroup and SyncGroup of the groups in
-`gateway_groups`; it does not read records. It reports its clients' rebalances as members' events, which narrow the
-bounds of stalls. It is also a sidecar: see `rebalance-agent sidecar --help`.
+in responses with these ports. Without gateway_seats and gateway_telemetry, it otherwise changes only JoinGroup and
+SyncGroup of the groups in `gateway_groups`. It does not read records. It reports its clients' rebalances as members'
+events, which narrow the bounds of stalls. It is also a sidecar: see `rebalance-agent sidecar --help`.
 """
 
 EXAMPLES = """\
@@ -60,8 +60,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its flags."""
     parser = add_agent_parser(subparsers, "gateway", GatewaySettings, DESCRIPTION, EXAMPLES)
     text = (
-        "print what the gateway would rewrite for GROUP, the group's current state, and which of its recorded "
-        "rebalances seats would have avoided; then exit, without changing anything"
+        "print what the gateway would change for GROUP, the group's current state, and how many of the group's "
+        "recorded rebalances would have been avoided with seats; then exit, without changing anything"
     )
     parser.add_argument("--explain", type=not_empty, metavar="GROUP", help=text)
     parser.set_defaults(run=run)
@@ -105,7 +105,7 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
-        return f"How many rebalances it would have avoided is unknown: {error}"
+        return f"How many rebalances this rule would have avoided is unknown: {error}"
     found = past_seats(history_of(past.events), rule, settings.gateway_admission_seconds)
     return past_text(found, past.source)
 

@@ -22,15 +22,15 @@ def entra_token(options: Mapping[str, str]) -> Token:
     ``client_id`` selects one of several managed identities.
 
     Raises:
-        TokenError: the package or the scope is missing, or Azure has no identity for this process.
+        TokenError: the package or the scope is missing, or Azure returned no token for this process.
     """
     if not (scope := options.get("scope")):
         raise TokenError(
             "the scope is missing: set sasl.oauthbearer.config to scope=https://NAMESPACE.servicebus.windows.net/.default"
         )
     try:
-        from azure.core.exceptions import AzureError  # noqa: PLC0415 - of an extra
-        from azure.identity import DefaultAzureCredential  # noqa: PLC0415 - the same
+        from azure.core.exceptions import AzureError  # noqa: PLC0415 - this package is in an extra
+        from azure.identity import DefaultAzureCredential  # noqa: PLC0415 - this package is in an extra
     except ImportError:
         raise TokenError(f"the package is missing; run {install_text('azure')}") from None
     own = {"managed_identity_client_id": options["client_id"]} if "client_id" in options else {}

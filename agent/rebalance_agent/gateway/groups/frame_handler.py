@@ -42,8 +42,8 @@ PASS = FrameResult()
 class FrameHandler:
     """Handles the frames of one API on one connection; by default, it reads them with kafka-python's message classes.
 
-    ``STRICT``: an unreadable frame ends the connection. Otherwise it is forwarded, and the broker decides.
-    ``software``: the client's library, if the client has named it.
+    ``STRICT``: an unreadable frame ends the connection. Otherwise it is forwarded, and the broker handles the error.
+    ``software``: the client's library, if the client has sent its name.
     """
 
     REQUEST: ClassVar[Any]
@@ -93,15 +93,15 @@ class FrameHandler:
         return None
 
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
-        """Handle the response to the request that left ``memory``; return whether the message was changed."""
+        """Handle the response to a request (``memory``: see `FrameResult`); return whether the message was changed."""
         return False
 
     def awaited(self, memory: Any) -> bool:  # noqa: ANN401, ARG002
-        """Whether the response to the request that left ``memory`` is awaited although the client is gone."""
+        """Whether a response is awaited although the client is gone; ``memory``: that of the request."""
         return False
 
     def unanswered(self, memory: Any) -> None:  # noqa: ANN401
-        """Handle the end of a connection on which the request that left ``memory`` has no response yet."""
+        """Handle the end of a connection on which a request (with this ``memory``) has no response yet."""
 
 
 def _without_nulls(opened: OpenedFrame) -> OpenedFrame:

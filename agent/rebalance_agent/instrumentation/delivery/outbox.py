@@ -54,7 +54,7 @@ class Outbox:
         self._dropped = 0
 
     def put(self, line: bytes) -> None:
-        """Add one JSON line (without its newline), dropping the oldest ones if the queue is full."""
+        """Add a JSON line without its newline; drop it if it is too long, and the oldest lines if the queue is full."""
         if len(line) > LINE_BYTES_MAX:
             self.lose(1)
             return

@@ -67,7 +67,8 @@ class AgentSettings(BaseSettings):
         description="Kafka client property by librdkafka's name; KEY.file=PATH reads the value from a file",
     )
     kafka_config: Text = Field(
-        "", description="client.properties of a Java client: its servers, TLS and login are used; kafka overrides them"
+        "",
+        description="client.properties of a Java client: its servers, TLS and login are used; `kafka` overrides them",
     )
     events_topic: Topic = Field("rebalance-events", description="topic to which events are published; empty: none")
     events_file: Text = Field("", description="file to which events are appended as JSON lines; empty: no file")
@@ -82,7 +83,7 @@ class AgentSettings(BaseSettings):
         "ndjson", description="format of the body: JSON lines, or one JSON array"
     )
     events_webhook_kinds: EventKinds = Field(
-        "", description="kinds of events that are POSTed, separated by spaces, such as generation aborted; empty: all"
+        "", description='kinds of events that are POSTed, separated by spaces, such as "generation aborted"; empty: all'
     )
     events_webhook_groups: Pattern = Field(
         ".*", description="regular expression for the whole names of the groups whose events are POSTed"

@@ -1,7 +1,7 @@
 """The number of partitions that have a target member and no owner, updated record by record.
 
-An epoch of a large group consists of thousands of records, so the cost of a record depends on what it changes, not on
-the group's size.
+An epoch of a large group consists of thousands of records. The cost of a record must therefore depend on the member
+that it changes, not on the group's size.
 """
 
 from __future__ import annotations

@@ -212,6 +212,10 @@ class EpochState(TrackedGroup):
 
     def _complete_epoch(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
         before, reached = self.last, self._recorded.generation(self.timestamp_ms, now_ms)
+        if recreated := before is not None and bool(before.members) and reached.number < before.number:
+            if live:
+                yield from self._episodes.flush(now_ms)
+            before = None
         handovers, took = self._evidence.handovers.take(self._records.held_for_absent)
         last_seen, departures = self._evidence.last_seen.take()
         started_ms = self._started_ms
@@ -253,7 +257,7 @@ class EpochState(TrackedGroup):
         peopled = self._peopled or bool(before and before.members)
         self._peopled = bool(reached.value.members)
         if live and peopled:
-            known = not missing and (before is not None or self._created_live)
+            known = not missing and (before is not None or recreated or self._created_live)
             yield from self._episodes.add(generation, Episode(before, known))
 
     def _surely_kept(self, before: Generation | None) -> frozenset[Partition]:

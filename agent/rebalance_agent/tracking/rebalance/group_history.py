@@ -34,7 +34,8 @@ class GroupHistory:
 
     ``version`` increases with every change of the view. ``offset``: the offset of the last record, which was read at
     ``read_ms``. ``unreported``: the number of later records whose rebalances were not reported (`StateBudget`).
-    ``view``: the last view that was built; ``view_measured``: whether its quality was measured for its own assignment.
+    ``view``: the last view that was built; ``view_measured``: whether its quality is that of its assignment, not of an
+    earlier one.
     """
 
     def __init__(self, group: str, context: TrackerContext, now_ms: int) -> None:

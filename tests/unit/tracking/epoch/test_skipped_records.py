@@ -1,4 +1,4 @@
-"""Nothing is concluded across skipped records of an epoch group that caused too much work."""
+"""Nothing is concluded across skipped records of an epoch group, nor across a fall of its epoch."""
 
 from __future__ import annotations
 
@@ -27,3 +27,19 @@ def test_an_epoch_after_skipped_records_has_no_known_cause(skipped, trigger):
     )
     last = closing(events)[-1]
     assert (last.generation, last.trigger) == (5, trigger)
+
+
+def test_an_epoch_that_falls_back_starts_another_group_whose_episode_is_its_own():
+    _, events = watch(
+        *group_of_two(),
+        fact(70_000, GroupEpoch(1)),
+        target(70_010, "a", 1),
+        target(70_010, "b", 0),
+        fact(70_020, TargetEpoch(1)),
+        current(70_100, "a", 1, (1,)),
+        current(70_200, "b", 1, (0,)),
+        tick(140_000),
+    )
+    last = closing(events)[-1]
+    assert (last.generation, last.episode_generation, last.previous_generation) == (1, 1, None)
+    assert (last.trigger, last.moved, last.followups) == (Trigger.GROUP_STARTED, 0, 0)
