@@ -41,6 +41,11 @@ def test_rebalancing_groups_are_first_in_any_order():
     assert [row.running for row in group_rows(FLEET)] == [True, False, False]
 
 
+def test_a_name_of_any_length_is_short_in_the_table():
+    (row,) = group_rows(groups(full_view("\x1b" + "n" * 32_000)))
+    assert (row.group, row.cells[0]) == ("\x1b" + "n" * 32_000, "\\x1b" + "n" * 118 + "…")
+
+
 def test_groups_that_are_stalled_as_a_whole_come_first_by_the_level_of_the_alert():
     def busy(name, stalled_seconds=None):
         since_ms = None if stalled_seconds is None else NOW - round(stalled_seconds * 1000)

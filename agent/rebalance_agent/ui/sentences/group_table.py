@@ -14,7 +14,7 @@ from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.ui.sentences.empty_text import empty_text, gaps_text, urgency
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.storms import is_storm, rebalances_lately
-from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
+from rebalance_agent.ui.words import UNKNOWN, duration, printable, shortened, stall_text, table_text
 
 __all__ = [
     "COLUMNS",
@@ -162,7 +162,7 @@ def text_without_rebalance(group: GroupSummary, none: str) -> str:
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
     last, storm = group.last, _storm(group, now_ms)
     cells = (
-        printable(group.group),
+        printable(shortened(group.group)),
         f"{group.state}, storm" if storm else group.state,
         duration(max(0, now_ms - group.running.started_ms) / 1000) if group.running else UNKNOWN,
         stall_text(last.stall) if last else text_without_rebalance(group, UNKNOWN),
