@@ -127,7 +127,9 @@ def test_watch_and_explain_show_that_the_observer_does_not_reach_the_cluster(tmp
             assert "list: listing groups: " in note
             explained = ended("explain", "orders", *flags)[0].splitlines()
             assert explained[1].startswith("The observer is not ready (")
-            kafka.start_broker(1)  # without it, the member could not leave
+            kafka.start_broker(1)
+            eventually(lambda: not agent.unready())
+            assert ended("watch", "--once", *flags)[1] == ""
 
 
 def _one_line(text):

@@ -35,7 +35,6 @@ from rebalance_agent.runtime.settings.text_types import (
 __all__ = [
     "ENV_PREFIX",
     "HIDDEN_GROUPS",
-    "LISTEN",
     "AgentSettings",
     "ListeningSettings",
     "ObserverSettings",
