@@ -30,6 +30,7 @@ Code that runs inside a user's consumer never lets one of these out: see ``rebal
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 __all__ = [
     "AccessDeniedError",
@@ -42,11 +43,23 @@ __all__ = [
     "ListenError",
     "RebalanceAgentError",
     "StrategyFailedError",
+    "WrongField",
 ]
 
 
 class RebalanceAgentError(Exception):
     """Base class of this package's errors. ``str()`` is one line with what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongField:
+    """The path of a ``field`` and the ``problem`` with it.
+
+    It is no exception: an exception that is kept for later refers to the frames that it left, and so to the whole input.
+    """
+
+    field: str
+    problem: str
 
 
 class InvalidInputError(RebalanceAgentError):
@@ -57,14 +70,14 @@ class InvalidInputError(RebalanceAgentError):
         super().__init__(f"{field}: {problem}" if field else problem)
         self.field = field
         self.problem = problem
-        self.faults: tuple[InvalidInputError, ...] = (self,)
+        self.faults: tuple[WrongField, ...] = (WrongField(field, problem),)
 
 
 class InvalidFieldsError(InvalidInputError):
     """At least one field of one input is wrong. ``field``, ``problem`` and the message are the first one's."""
 
-    def __init__(self, faults: Sequence[InvalidInputError]) -> None:
-        """``faults``: one error for each wrong field, not empty."""
+    def __init__(self, faults: Sequence[WrongField]) -> None:
+        """``faults``: one for each wrong field, not empty."""
         super().__init__(faults[0].field, faults[0].problem)
         self.faults = tuple(faults)
 

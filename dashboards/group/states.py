@@ -25,7 +25,7 @@ TIMELINE = Panel(
     "Empty, because it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
-    width=10,
+    width=9,
     thresholds=((None, NEUTRAL),),
     least=None,
     empty="no data for this group in this time range",
@@ -37,7 +37,8 @@ RUNS = Panel(
     "Which assignor and protocol does the group use, and what is the source of this information? Eager assignors stop "
     "every partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
     "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the group "
-    "is deleted and created again.",
+    "is deleted and created again. Dead letter queue: the topic to which brokers write what a share group rejects or "
+    "fails to process.",
     (
         Query(
             gauge(
@@ -48,17 +49,19 @@ RUNS = Panel(
             rows=True,
         ),
         Query(gauge("kafka_rebalance_generation", ONE_GROUP, "cluster"), rows=True),
+        Query(gauge("kafka_rebalance_share_dead_letter_queue_info", ONE_GROUP, "cluster", "topic"), rows=True),
     ),
     Look.TABLE,
-    width=14,
+    width=15,
     empty="no data for this group",
     columns=(
         Column("assignor", "Assignor"),
-        Column("rebalance_protocol", "Protocol", width=110),
-        Column("group_type", "Type", width=90),
-        Column("source", "Source", width=100),
+        Column("rebalance_protocol", "Protocol", width=100),
+        Column("group_type", "Type", width=85),
+        Column("source", "Source", width=85),
         Column("Value #B", "Generation", COUNT, 0, width=95),
-        Column("cluster", "Cluster", width=100),
+        Column("topic", "Dead letter queue"),
+        Column("cluster", "Cluster", width=90),
     ),
 )
 MEMBERS = Panel(

@@ -32,6 +32,7 @@ SILENT = {
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: Phases of the last rebalance D": "no group of type consumer, share or streams",
     "rebalance-group: Membership F": "the demo has no streams group",
+    "rebalance-group: Assignor and protocol C": "the demo has no share group",
     "rebalance-group: Assignment problems C": "no group is declared to be co-partitioned",
     "rebalance-agent: Events E": "no gateway of the demo passes pushes on",
     "rebalance-agent: Gateways: waiting C": "no file switches seats off",

@@ -34,9 +34,9 @@ FOUND = (
     *(
         Finding(
             str(right),
-            FindingStatus.MISSING,
+            FindingStatus.SKIPPED if right.optional else FindingStatus.MISSING,
             right.why,
-            "",
+            f"optional, not granted: {right.lost}" if right.optional else "",
             right.lost,
             right.mode,
             acl_command(right, "User:observer", "kafka-1:9093,kafka-2:9093"),

@@ -9,11 +9,16 @@ from contextlib import closing
 
 import pytest
 
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.polls.settings.dead_letter_queues import DeadLetterQueues
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.kafka_versions import VERSIONS, WITH_TOOLS
 from support.gateway.running import Plain
+from support.observer.fakes import fake_context
 from support.observer.observing import create_topic, events, eventually, observing
+from support.observer.views import full_view
 
 pytestmark = pytest.mark.integration
 
@@ -65,6 +70,18 @@ def shown(watched, group):
         )
         for member in detail["members"]
     }
+
+
+def test_brokers_without_dead_letter_queues_show_none(broker, caplog):
+    cluster = Cluster({"bootstrap.servers": broker.bootstrap_servers})
+    context = fake_context(cluster)
+    DeadLetterQueues(context, lambda: [full_view("shared", GroupType.SHARE)])()
+    observed = [each.queues for each in context.inbox.take(10, 0)]
+    if broker.version.startswith(WITHOUT_EPOCHS):  # it has no settings of groups
+        assert (observed, cluster.access.reads_settings_of_every_group()) == ([], None)
+    else:
+        assert (observed, cluster.access.reads_settings_of_every_group()) == ([{"shared": None}], True)
+        assert "dead letter queues" not in caplog.text
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

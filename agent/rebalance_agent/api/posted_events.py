@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
-from rebalance_agent.errors import InvalidFieldsError, InvalidInputError
+from rebalance_agent.errors import InvalidFieldsError, InvalidInputError, WrongField
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group_event import digest, process_event_id
@@ -49,9 +49,9 @@ POSTED_KINDS: Mapping[str, type[_Posted]] = {kind.KIND: kind for kind in get_arg
 class PostError(InvalidFieldsError):
     """Lines of a post are not acceptable events. ``lines`` has the number (from 1) of each fault's line."""
 
-    def __init__(self, faults: Sequence[tuple[int, InvalidInputError]]) -> None:
-        """``faults``: pairs of a line number and an invalid field, in the order of the lines."""
-        super().__init__([error for _, error in faults])
+    def __init__(self, faults: Sequence[tuple[int, WrongField]]) -> None:
+        """``faults``: pairs of a line number and a wrong field, in the order of the lines."""
+        super().__init__([fault for _, fault in faults])
         self.lines = tuple(line for line, _ in faults)
         self.line = self.lines[0]
 
@@ -67,7 +67,7 @@ def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
         that were read, up to the line at which there are `FAULTS_MAX` faults.
     """
     events: list[_Posted] = []
-    faults: list[tuple[int, InvalidInputError]] = []
+    faults: list[tuple[int, WrongField]] = []
     left = POST_PARTITIONS_MAX
     for number, line in enumerate(lines, start=1):
         if line.strip() and len(faults) < FAULTS_MAX:
@@ -122,8 +122,8 @@ def _partitions(event: _Posted, left: int) -> int:
     return number
 
 
-def _long_labels(data: Mapping[str, object]) -> Iterator[InvalidInputError]:
+def _long_labels(data: Mapping[str, object]) -> Iterator[WrongField]:
     for name in LABELS:
         value = data.get(name)
         if isinstance(value, str) and len(value) > LABEL_MAX:
-            yield InvalidInputError(name, f"must have at most {LABEL_MAX} characters")
+            yield WrongField(name, f"must have at most {LABEL_MAX} characters")

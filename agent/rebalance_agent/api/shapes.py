@@ -13,7 +13,7 @@ from typing import Annotated
 
 from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, StreamsMember
+from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType, RebalanceProtocol, StreamsMember
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
@@ -208,6 +208,7 @@ class GroupDetail:
     rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
     topic_lags: Annotated[tuple[TopicLag, ...] | None, "lag by topic, highest first, if the group is in `lag_groups`"]
     copartition_breaks: Annotated[int | None, "partition numbers whose owner differs by topic, if in `copartitioned`"]
+    dead_letter_queue: Annotated[DeadLetterQueue | None, "of a share group, if brokers return it (Kafka 4.4)"]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]

@@ -6,14 +6,15 @@ Every command has these exit codes: 0 done, 1 done with findings or failed, 2 wr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import importlib
 import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Iterator, Sequence
+from types import FrameType, ModuleType
 from typing import NoReturn
 
 import rebalance_agent
@@ -89,9 +90,34 @@ def _imported(name: str) -> ModuleType:
     """Import a module without garbage collection: modules are never freed, so collections would waste 0.25 s."""
     gc.disable()
     try:
-        return importlib.import_module(name)
+        with _interruptible():
+            return importlib.import_module(name)
     finally:
         gc.enable()
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt after Ctrl-C also if the imported code turns it into another error, as pydantic does."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or handled by the caller
+        yield
+        return
+    interrupted = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception:
+        if interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:

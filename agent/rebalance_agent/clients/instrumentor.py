@@ -16,9 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from rebalance_agent.http.events_post import DEFAULT_URL
+from rebalance_agent.instrumentation.delivery.endpoint import URL_VARIABLE
+
 __all__ = ["KafkaInstrumentor", "main"]
 
 USAGE = "usage: python -m rebalance_agent.clients.instrumentor (PROGRAM.py | -m MODULE) [ARGUMENT ...]"
+
+HELP = f"""\
+{USAGE}
+
+Runs a program whose confluent-kafka, kafka-python and aiokafka consumers report their rebalances to the sidecar at
+{URL_VARIABLE} (default: {DEFAULT_URL}). The program itself stays unchanged.
+"""
 
 REPORTING = ("events_url", "events_token", "on_event")
 """Arguments of every adapter's class that set where events go."""
@@ -115,6 +125,9 @@ def _with_defaults(consumer: Any, defaults: Mapping[str, object]) -> Any:  # noq
 def main() -> None:
     """Run the program that the command line names, with instrumented consumers, as Python would run it."""
     program = sys.argv[1:]
+    if program[:1] in (["-h"], ["--help"]):
+        print(HELP, end="")  # noqa: T201 - a command line
+        sys.exit(0)
     as_module = program[:1] == ["-m"]
     if as_module:
         program = program[1:]

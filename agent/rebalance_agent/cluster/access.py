@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
@@ -81,6 +81,18 @@ class AccessCheck:
     def sees_every_group(self) -> bool:
         """Whether groups of any name may be described, and so are listed."""
         return self.group(_no_such_name()) is not Existence.HIDDEN
+
+    def reads_settings_of_every_group(self) -> bool | None:
+        """Whether settings of groups of any name may be read; None if these brokers have none."""
+        resource = ConfigResource("group", _no_such_name())
+        future = self._ask(self._admin.describe_configs, [resource])[resource]
+        try:
+            future.result()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.INVALID_REQUEST:
+                return None
+            return _existence(error, "reading the settings of a group") is not Existence.HIDDEN
+        return True
 
     def group(self, name: str) -> Operations | Existence:
         """Return the allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""

@@ -95,6 +95,11 @@ class Cluster:
         self._describer = IsolatedDescriber(tuned, ANSWER_TIMEOUT_S)
 
     @property
+    def servers(self) -> str:
+        """The bootstrap servers, separated by commas."""
+        return self._properties["bootstrap.servers"]
+
+    @property
     def access(self) -> AccessCheck:
         """The object that reads this principal's permissions in this cluster."""
         return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)

@@ -54,7 +54,7 @@ def create_topic(cluster: Cluster, topic: str, partitions: int, config: Mapping[
         if cluster.create_topic(topic, partitions, config):
             log.info("topic_created", topic=topic, partitions=partitions)
     except ClusterError as error:
-        words = ["kafka-topics.sh --bootstrap-server ... --create --if-not-exists", f"--topic {topic}"]
+        words = [f"kafka-topics.sh --bootstrap-server {cluster.servers} --create --if-not-exists --topic {topic}"]
         words += [f"--partitions {partitions}", *(f"--config {name}={value}" for name, value in config.items())]
         log.warning("topic_not_created", topic=topic, reason=str(error), effect=effect, command=" ".join(words))
         return False

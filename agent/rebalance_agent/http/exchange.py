@@ -105,6 +105,7 @@ class HttpApplication:
             if length or chunked:
                 self._refuse_body(request, length, chunked)
         except h11.RemoteProtocolError as error:
+            error.__traceback__ = None  # h11 raises it in a method of its own: a cycle, which would keep the whole head
             status = HTTPStatus(error.error_status_hint)
             raise RequestRefusedError([refusal(f"{status.value} {status.phrase}", str(error)[:TEXT_MAX])]) from None
         urgent = request.method == "GET" and not length and request.path in self._urgent

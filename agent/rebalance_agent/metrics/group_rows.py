@@ -85,6 +85,16 @@ STREAMS_TASKS = labelled(
     samples=lambda group: [((kind,), number) for kind, number in (group.view.streams_tasks or {}).items()],
     series=lambda group_type: len(TaskKind) if group_type is GroupType.STREAMS else 0,
 )
+DEAD_LETTER_QUEUE = labelled(
+    "kafka_rebalance_share_dead_letter_queue_info",
+    MetricType.INFO,
+    "Topic to which brokers write what a share group rejects or fails to process (KIP-1191); always 1. copies_records: "
+    "whether each record's key and value are copied, or only headers that name the record. Absent if the group has no "
+    "such topic, and if its settings cannot be read (before Kafka 4.4, or without DescribeConfigs on the group).",
+    {"topic": (), "copies_records": ("true", "false")},
+    samples=values.dead_letter_queue,
+    series=lambda group_type: int(group_type is GroupType.SHARE),
+)
 COMPLETED = labelled(
     "kafka_rebalance_completed_total",
     MetricType.COUNTER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.metrics.group_metric import ExportedGroup, Values, client_labels, polled
+from rebalance_agent.metrics.group_metric import FOLDED, ExportedGroup, Values, client_labels, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
 from rebalance_agent.tracking.evidence.known_times import Departure
@@ -13,6 +13,7 @@ from rebalance_agent.tracking.views import COUNTED_LATE_MS, GroupView, StallHist
 __all__ = [
     "MEMBERS_SHOWN_SECONDS",
     "completed",
+    "dead_letter_queue",
     "departures",
     "empty_seconds",
     "failed",
@@ -109,6 +110,15 @@ def skews(group: ExportedGroup) -> Values:
     view = group.view
     ratios = {"partitions": view.skew_ratio, "lag": view.lag_skew_ratio, "rate": view.rate_skew_ratio}
     return [((weight,), ratio) for weight, ratio in ratios.items() if ratio is not None]
+
+
+def dead_letter_queue(group: ExportedGroup) -> Values:
+    """Return the dead letter queue, if the group has one; a topic that is not shown has the label `FOLDED`."""
+    queue = group.view.dead_letter_queue
+    if queue is None or not queue.topic:
+        return ()
+    topic = queue.topic if group.limits.topic_shown(queue.topic) else FOLDED
+    return [((topic, str(queue.copies_records).lower()), 1)]
 
 
 def worst_topics(group: ExportedGroup) -> Values:

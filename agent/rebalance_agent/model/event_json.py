@@ -17,7 +17,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar, cast
 
-from rebalance_agent.errors import DecodeError, InvalidFieldsError, InvalidInputError
+from rebalance_agent.errors import DecodeError, InvalidFieldsError, InvalidInputError, WrongField
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, ranges_text
 from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges
@@ -179,13 +179,13 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
     def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
         entries, prefix = _entries(path, data), _join(path, "")
         values: dict[str, Any] = {}
-        faults: list[InvalidInputError] = []
+        faults: list[WrongField] = []
         for name, decode_field, is_required in decoders:
             if is_required or name in entries:
                 try:
                     values[name] = decode_field(prefix + name, entries.get(name), budget)
                 except InvalidInputError as error:
-                    faults += error.faults if name in entries else [InvalidInputError(prefix + name, "is missing")]
+                    faults += error.faults if name in entries else [WrongField(prefix + name, "is missing")]
         if faults:
             raise InvalidFieldsError(faults)
         values.pop("schema_version", None)

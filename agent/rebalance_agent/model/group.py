@@ -19,6 +19,7 @@ __all__ = [
     "SETTLED",
     "STATES",
     "UNREAD_ASSIGNMENTS",
+    "DeadLetterQueue",
     "GroupSnapshot",
     "GroupState",
     "GroupType",
@@ -145,6 +146,16 @@ class StreamsMember:
     def copies(self) -> bool:
         """Whether the member has a standby or a warm-up task, and is therefore not idle."""
         return bool(self.standby or self.warmup)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterQueue:
+    """The topic to which brokers write what a share group rejects or fails to process (KIP-1191)."""
+
+    topic: Annotated[str, "the topic; empty if the group has none"]
+    copies_records: Annotated[
+        bool, "whether each record's key and value are copied; otherwise only headers that name the record are written"
+    ]
 
 
 def endpoint_text(host: str, port: int) -> str:

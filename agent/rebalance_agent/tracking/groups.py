@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event
+from rebalance_agent.model.group import DeadLetterQueue
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.described.described_state import DescribedState
@@ -129,6 +130,13 @@ class GroupStates:
         (self.rebalancing.add if state.rebalancing else self.rebalancing.discard)(name)
         self._deadlines.set(name, state.due_ms)
         self._context.state_budget.set(name, state.size_bytes)
+
+    def set_dead_letter_queues(self, queues: Mapping[str, DeadLetterQueue | None]) -> None:
+        """Set the dead letter queues of these groups; groups without a state are ignored."""
+        for name, queue in queues.items():
+            if state := self._states.get(name):
+                state.history.set_dead_letter_queue(queue)
+                self.refresh(state)
 
     def mark_changed(self, name: str) -> None:
         """Record that the group's view changed."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.epoch_groups import DescribedEpochs, EpochFact, EpochMember, MemberTarget
+from rebalance_agent.model.epoch_groups import DescribedEpochs, EpochFact
 from rebalance_agent.model.events import AssignEvent, MemberEvent
-from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
+from rebalance_agent.model.group import DeadLetterQueue, GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.commits.last_commits import Commit
 from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
@@ -22,6 +22,7 @@ from rebalance_agent.tracking.views import MemberLoad
 __all__ = [
     "Backfilled",
     "CommitsSeen",
+    "DeadLetterQueuesSeen",
     "DescribedGroup",
     "EpochRecord",
     "GroupDescribed",
@@ -37,7 +38,6 @@ __all__ = [
     "TailReached",
     "Tick",
     "TopicsSeen",
-    "topics_named",
 ]
 
 
@@ -222,6 +222,17 @@ class LoadsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadLetterQueuesSeen:
+    """The dead letter queues of share groups, as their settings name them; None if the settings cannot be read.
+
+    Groups that are missing keep theirs.
+    """
+
+    at_ms: int
+    queues: Mapping[str, DeadLetterQueue | None]
+
+
+@dataclass(frozen=True, slots=True)
 class CommitsSeen:
     """Offset commits between two records of groups; only the last commit of each partition is kept.
 
@@ -272,22 +283,9 @@ Observation = (
     | GroupVanished
     | TopicsSeen
     | LoadsSeen
+    | DeadLetterQueuesSeen
     | CommitsSeen
     | ReadsAppended
     | MemberReported
     | Tick
 )
-
-
-def topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the topics that a record refers to: first the names, then the topic ids."""
-    match observation:
-        case GroupRecord(value=GroupSnapshot(members=members)):
-            subscriptions = (member.subscription for member in members if member.subscription)
-            return frozenset(topic for subscription in subscriptions for topic in subscription.topics), frozenset()
-        case EpochRecord(value=EpochMember(topics=topics)):
-            return frozenset(topics), frozenset()
-        case EpochRecord(group_type=GroupType.CONSUMER | GroupType.SHARE, value=MemberTarget(assigned=assigned)):
-            return frozenset(), frozenset(assigned)
-        case _:
-            return frozenset(), frozenset()

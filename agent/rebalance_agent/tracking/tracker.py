@@ -26,6 +26,7 @@ from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
+    DeadLetterQueuesSeen,
     EpochRecord,
     GroupDescribed,
     GroupRecord,
@@ -186,6 +187,8 @@ class Tracker:
         match observation:
             case LoadsSeen():
                 self._load(observation)
+            case DeadLetterQueuesSeen():
+                self._groups.set_dead_letter_queues(observation.queues)
             case CommitsSeen():
                 self._context.commits.update(observation.commits)
                 written_ms = min((commit[0] for commit in observation.commits.values() if commit), default=None)

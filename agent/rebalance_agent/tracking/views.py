@@ -10,7 +10,14 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.epoch_groups import Pending
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, StreamsMember, TaskKind
+from rebalance_agent.model.group import (
+    DeadLetterQueue,
+    GroupState,
+    GroupType,
+    RebalanceProtocol,
+    StreamsMember,
+    TaskKind,
+)
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
@@ -158,6 +165,7 @@ class GroupView:
     show the subscriptions for it. ``former_owner``: the last removed member that still held partitions that others
     already owned. ``streams_tasks``: the number of tasks of each kind; None in groups of other types than streams.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
+    ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to. ``unowned``:
     partition-seconds without an owner. ``stalled_time``: the stalls of the group as a whole, as of
@@ -186,6 +194,7 @@ class GroupView:
     lag_skew_ratio: float | None = None
     rate_skew_ratio: float | None = None
     copartition_breaks: int | None = None
+    dead_letter_queue: DeadLetterQueue | None = None
     imbalance: int | None = None
     topic_spread: tuple[tuple[str, float], ...] = ()
     host_spread: HostSpread | None = None

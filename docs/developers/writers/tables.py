@@ -11,7 +11,10 @@ __all__ = ["TABLES", "replace_tables", "rights_table"]
 def rights_table(settings: AgentSettings) -> str:
     """A Markdown table of the permissions of a role."""
     rows = ["| permission | purpose | degraded mode | without it |", "| --- | --- | --- | --- |"]
-    rows += (f"| {right} | {right.why} | `{right.mode}` | {right.lost} |" for right in agent_rights(settings))
+    rows += (
+        f"| {right} | {right.why} | {'none (optional)' if right.optional else f'`{right.mode}`'} | {right.lost} |"
+        for right in agent_rights(settings)
+    )
     return "\n".join(rows) + "\n"
 
 

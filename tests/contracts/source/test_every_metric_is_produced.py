@@ -32,10 +32,11 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
 )
 from rebalance_agent.model.events import AssignEvent, Callback
-from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.tracking.observations import (
+    DeadLetterQueuesSeen,
     DescribedGroup,
     GroupDescribed,
     LoadsSeen,
@@ -174,6 +175,10 @@ def coordinated(group_type):
     yield from (type(each)(**{**_fields(each), "group_type": group_type}) for each in facts)
 
 
+def dead_letters(*, copies_records):
+    yield DeadLetterQueuesSeen(T0 + 40_000, {"g": DeadLetterQueue("dlq.t", copies_records)})
+
+
 def _fields(observation):
     return {name: getattr(observation, name) for name in type(observation).__dataclass_fields__}
 
@@ -251,6 +256,8 @@ HISTORIES = {
     "led behind a gateway": [topics(0, t=2), replace(record(4_000, 1, ONE), source=Source.FRAMES)],
     "consumer": [*coordinated(GroupType.CONSUMER)],
     "share": [*coordinated(GroupType.SHARE)],
+    "share with copies of what fails": [*coordinated(GroupType.SHARE), *dead_letters(copies_records=True)],
+    "share with headers of what fails": [*coordinated(GroupType.SHARE), *dead_letters(copies_records=False)],
     "streams": [*streams()],
 }
 DECLARED = Copartitioned.parse("g=t,u")

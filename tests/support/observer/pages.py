@@ -35,7 +35,7 @@ from support.observer.views import EMPTY_COUNTS, NOW, assign_event, full_view, m
 
 
 def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """One group from records, a consumer group whose members report stalls, and one group from polls only."""
+    """One group from records, a consumer group whose members report stalls, and a share group from polls only."""
     exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
     phases = {
         "last_join_seconds": None,
@@ -50,7 +50,7 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     views = (
         full_view(members=(first, taken)),
         full_view('say "hello"\n', GroupType.CONSUMER, **reported),
-        full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
+        full_view("polled", GroupType.SHARE, source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
     )
     return GroupsPage(lambda: views, FakeClock(NOW), SeriesLimits(max_topic_series=1)).text(dialect)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
-from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol, TaskKind
+from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType, RebalanceProtocol, TaskKind
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.evidence.known_times import Departure
@@ -82,6 +82,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         lag_skew_ratio=1.75,
         rate_skew_ratio=1.0,
         copartition_breaks=2,
+        dead_letter_queue=DeadLetterQueue("dlq.orders", True) if group_type is GroupType.SHARE else None,
         imbalance=1,
         topic_spread=(("payments", 0.5), ("refunds", 1.0)),
         host_spread=HostSpread(topics=80, on_one_host=20, hosts=4, ratio=0.5, chance=1e-40),

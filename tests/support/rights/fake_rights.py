@@ -45,6 +45,9 @@ class Brokers:
     def sees_every_group(self):
         return ("Group", "*", "describe") in self.held
 
+    def reads_settings_of_every_group(self):
+        return ("Group", "*", "describe_configs") in self.held if self.describes else None
+
     def group(self, name):
         return self._operations("Group", name) or Existence.HIDDEN
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import subprocess
 import sys
@@ -53,6 +54,27 @@ def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", interrupted)
     assert main.main(["observe"]) == main.INTERRUPTED
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_ctrl_c_that_an_import_turns_into_another_error_is_no_traceback(monkeypatch, ignored):
+    def wrapped(_name):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise ValueError(repr(error)) from None
+
+    monkeypatch.setattr(importlib, "import_module", wrapped)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
+    try:
+        if ignored:  # as in a shell's background jobs
+            with pytest.raises(AttributeError):
+                main.main(["observe"])
+        else:
+            assert main.main(["observe"]) == main.INTERRUPTED
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_the_entry_point_imports_little_before_it_handles_ctrl_c():

@@ -101,7 +101,7 @@ def test_a_program_runs_as_python_would_run_it(monkeypatch, tmp_path, capsys, fo
     [
         ([], USAGE),
         (["-m"], USAGE),
-        (["--help"], USAGE),
+        (["-x"], USAGE),
         (["nofile.py"], "rebalance_agent.clients.instrumentor: there is no file nofile.py"),
         (["-m", "nopackage.module"], "rebalance_agent.clients.instrumentor: there is no module nopackage.module"),
     ],
@@ -112,3 +112,13 @@ def test_without_a_program_it_ends_with_one_line(monkeypatch, capsys, given, pro
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(instrumentor.__file__, run_name="__main__")
     assert (ended.value.code, capsys.readouterr().err) == (2, problem + "\n")
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_the_help_names_the_variable_and_its_default(monkeypatch, capsys, flag):
+    monkeypatch.setattr(sys, "argv", ["instrumentor", flag])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(instrumentor.__file__, run_name="__main__")
+    text = capsys.readouterr().out
+    assert (ended.value.code, text.startswith(USAGE)) == (0, True)
+    assert "REBALANCE_AGENT_EVENTS_URL (default: http://127.0.0.1:29309/v1/events)" in text

@@ -12,6 +12,8 @@ class Allowed:
 
 
 class Denied:
+    servers = "kafka-1:9092,kafka-2:9092"
+
     def create_topic(self, *_args):
         raise AccessDeniedError("no")
 
@@ -22,4 +24,7 @@ def test_the_topic_is_created_or_without_the_right_the_command_is_printed():
         assert not create_topic(Denied(), "t", 6, CONFIG, "no snapshots")
     assert [log["event"] for log in logs] == ["topic_created", "topic_not_created"]
     assert logs[1]["effect"] == "no snapshots"
-    assert logs[1]["command"].endswith("--topic t --partitions 6 --config cleanup.policy=compact")
+    assert logs[1]["command"] == (
+        "kafka-topics.sh --bootstrap-server kafka-1:9092,kafka-2:9092 --create --if-not-exists --topic t "
+        "--partitions 6 --config cleanup.policy=compact"
+    )

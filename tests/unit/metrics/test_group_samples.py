@@ -8,7 +8,7 @@ from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
 from rebalance_agent.metrics.group_samples import constant_until_ms, group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Basis, Source, Trigger
-from rebalance_agent.model.group import STATES, GroupState, GroupType
+from rebalance_agent.model.group import STATES, DeadLetterQueue, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
@@ -119,6 +119,21 @@ def test_the_state_is_one_of_the_group_types(group_type):
 
 def test_info_has_group_type_assignor_protocol_and_source():
     assert samples(full_view(), rows.INFO) == {("classic", "range", "eager", "records"): 1}
+
+
+@pytest.mark.parametrize(
+    ("queue", "shown"),
+    [
+        (None, {}),
+        (DeadLetterQueue("", copies_records=False), {}),
+        (DeadLetterQueue("dlq.orders", copies_records=True), {("dlq.orders", "true"): 1}),
+        (DeadLetterQueue("dlq.orders", copies_records=False), {("dlq.orders", "false"): 1}),
+        (DeadLetterQueue("secret", copies_records=False), {("_folded", "false"): 1}),
+    ],
+)
+def test_the_dead_letter_queue_is_shown_if_there_is_one(queue, shown):
+    limits = SeriesLimits(topic_shown=lambda topic: topic != "secret")
+    assert samples(bare(dead_letter_queue=queue), rows.DEAD_LETTER_QUEUE, limits) == shown
 
 
 def test_skew_is_shown_for_every_known_weight():

@@ -398,6 +398,8 @@ def test_a_full_queue_is_awaited():
 class Without(FakeCluster):
     """No topic, and optionally no right to create one."""
 
+    servers = "kafka:9092"
+
     def __init__(self, refused=None):
         self.created, self._refused = [], refused
 

@@ -1,7 +1,7 @@
 import pytest
 
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.polls.record_size_limit import RecordSizeLimit
+from rebalance_agent.polls.settings.record_size_limit import RecordSizeLimit
 from support.observer.fakes import fake_context
 
 

@@ -15,6 +15,7 @@ from rebalance_agent.metrics.export.clients_seen import OVERDUE_SECONDS
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.model.group import DeadLetterQueue, GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
@@ -61,6 +62,13 @@ def test_a_group_shows_how_long_its_moved_partitions_catch_up():
     said = "3 of 6 moved partitions are catching up, the slowest for 45.0 s or more."
     assert said in get(site([full_view("g")], lags=lags), "group?name=g")[2]
     assert "catching up" not in get(site([full_view("g")]), "group?name=g")[2]
+
+
+def test_a_share_group_shows_its_dead_letter_queue_if_it_is_known():
+    view = full_view("g", GroupType.SHARE, dead_letter_queue=DeadLetterQueue("dlq.<g>", copies_records=False))
+    assert "; dead letter queue: dlq.&lt;g&gt; (only headers are written)</p>" in get(site([view]), "group?name=g")[2]
+    unknown = full_view("g", GroupType.SHARE, dead_letter_queue=None)
+    assert "dead letter" not in get(site([unknown]), "group?name=g")[2]
 
 
 def test_list_and_group_show_what_recommended_changes_save():

@@ -81,12 +81,14 @@ def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Migration
     text = f"The brokers decide the session timeout: {theirs} ms instead of {was}"
     bounds = limits.session_timeouts_ms
     setting = f"consumer.session.timeout.ms={longest}"
-    fix = f"To keep it, set {setting} for the group (kafka-configs.sh --entity-type groups)."
+    command = f"set {setting} for the group (kafka-configs.sh --entity-type groups)"
+    fix = f"To keep it, {command}."
     if bounds and not bounds[0] <= longest <= bounds[1]:
         end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
         setting = f"group.consumer.{name}.session.timeout.ms={longest}"
         bound, change = ("at most", "raise") if name == "max" else ("at least", "lower")
-        fix = f"Brokers allow {bound} {end} ms. To keep {longest} ms, first {change} that limit ({setting})."
+        fix = f"Brokers allow {bound} {end} ms. To keep {longest} ms, first {change} that limit ({setting}), "
+        fix += f"then {command}."
     yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
 
 

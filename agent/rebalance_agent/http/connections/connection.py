@@ -18,7 +18,8 @@ class Limits:
 
     ``connections``: how many may be open. ``requests``: how many connections may have a request that waits for a worker
     or is being answered, or an answer that the client is reading. ``workers``: how many requests are answered at a
-    time; urgent requests need no worker. ``bodies_bytes``: bytes of all connections' bodies in memory;
+    time; urgent requests need no worker. ``urgent_requests``: how many urgent requests of one address are accepted
+    beyond ``requests``. ``bodies_bytes``: bytes of all connections' bodies in memory;
     ``answers_bytes``: bytes of answers that clients have not read yet; one answer may exceed it. ``head_seconds``:
     longest time from a connection's start (or a request's first byte) to the end of the head. ``body_seconds``: longest
     time from there to the end of the body. ``answer_seconds``: longest time to read an answer. ``idle_seconds``:
@@ -28,6 +29,7 @@ class Limits:
     connections: int = 256
     requests: int = 64
     workers: int = 3
+    urgent_requests: int = 8
     bodies_bytes: int = 8 * 1024 * 1024
     answers_bytes: int = 32 * 1024 * 1024
     head_seconds: float = 5.0

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from rebalance_agent.http.connections.connection import Connection, Phase
 
-__all__ = ["longest_of_most", "requests_held", "slowest_reader", "slowest_sender"]
+__all__ = ["longest_of_most", "requests_held", "slowest_reader", "slowest_sender", "urgent_held"]
 
 _MOMENT_S = 0.001
 
@@ -46,3 +46,8 @@ def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
 def requests_held(connections: Iterable[Connection]) -> int:
     """Return the number of connections that hold a complete request or its answer."""
     return sum(connection.phase.holds_request for connection in connections)
+
+
+def urgent_held(connections: Iterable[Connection], host: str) -> int:
+    """Return the number of connections from ``host`` that hold an urgent request or its answer."""
+    return sum(each.urgent and each.phase.holds_request and each.address[0] == host for each in connections)

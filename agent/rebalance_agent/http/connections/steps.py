@@ -18,7 +18,13 @@ from collections.abc import Callable, Sequence
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.connections.connection import Connection, Limits, Phase
 from rebalance_agent.http.connections.outgoing import Outgoing, not_taken
-from rebalance_agent.http.connections.places import longest_of_most, requests_held, slowest_reader, slowest_sender
+from rebalance_agent.http.connections.places import (
+    longest_of_most,
+    requests_held,
+    slowest_reader,
+    slowest_sender,
+    urgent_held,
+)
 from rebalance_agent.http.exchange import END_OF_HEAD, HEAD_BYTES_MAX, HttpApplication, RequestRefusedError, refusal
 from rebalance_agent.http.messages import CHUNK_BYTES
 from rebalance_agent.http.server_tls import ServerTls
@@ -213,8 +219,11 @@ class ConnectionSteps:
         return False
 
     def _enqueue(self, connection: Connection) -> None:
-        """Queue a request for a worker."""
-        if not connection.urgent and requests_held(self.open) >= self._limits.requests:
+        """Queue a request for a worker, or refuse it if there are too many."""
+        # Otherwise one client's urgent requests could hold all connections, and none could be ended for a new client.
+        held = urgent_held(self.open, connection.address[0])
+        preferred = connection.urgent and held < self._limits.urgent_requests
+        if not preferred and requests_held(self.open) >= self._limits.requests:
             slowest = slowest_reader(self.open, self._clock.monotonic())
             if slowest is None:
                 self._on_cut("refused")

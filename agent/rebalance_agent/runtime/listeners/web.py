@@ -103,7 +103,8 @@ class WebApp:
             return Response("401 Unauthorized", kind, body, [("WWW-Authenticate", "Bearer")])
         handler = self._paths.get(path) or (self._api if path.startswith(API_PREFIX) else None)
         if handler is None:
-            return Response("404 Not Found", _JSON, _json({"error": f"the paths are {', '.join(self._paths)}"}))
+            paths = [*self._paths, *(_API_LINKS if self._api else ())]
+            return Response("404 Not Found", _JSON, _json({"error": f"the paths are {', '.join(paths)}"}))
         if request.method not in ("GET", "HEAD"):
             problem = _json({"error": "the only methods are GET and HEAD"})
             return Response("405 Method Not Allowed", _JSON, problem, [("Allow", "GET, HEAD")])

@@ -17,5 +17,9 @@ def acl_script(role: str, rights: Iterable[Right], principal: str, servers: str)
         "# are those of kafka-acls.sh, such as --command-config admin.properties.",
         "set -eu",
     )
-    commands = (f'# {right}: {right.why}\n{acl_command(right, principal, servers)} "$@"' for right in rights)
+    optional = {right: " (optional)" if right.optional else "" for right in rights}
+    commands = (
+        f'# {right}{note}: {right.why}\n{acl_command(right, principal, servers)} "$@"'
+        for right, note in optional.items()
+    )
     return "\n\n".join(("\n".join(head), *commands)) + "\n"

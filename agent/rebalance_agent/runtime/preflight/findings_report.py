@@ -33,7 +33,9 @@ _COLORS = {FindingStatus.OK: 32, FindingStatus.MISSING: 33, FindingStatus.FAILED
 
 
 def row(finding: Finding, colors: bool = False) -> str:
-    """Return a line with status and name; if the check failed, purpose, loss, mode and fix follow on further lines.
+    """Return a line with status and name; if the check failed, purpose, loss and mode follow on further lines.
+
+    A fix follows if there is one, also for a permission that is optional.
 
     ``colors``: whether to colour the status.
     """
@@ -47,8 +49,8 @@ def row(finding: Finding, colors: bool = False) -> str:
             lines += textwrap.wrap(
                 text, WIDTH, initial_indent=begin, subsequent_indent=INDENT * 2, break_on_hyphens=False
             )
-        if finding.fix:
-            lines.append(f"{INDENT}{'fix':<8} {finding.fix}")  # on one line, so that users can copy it
+    if finding.fix:
+        lines.append(f"{INDENT}{'fix':<8} {finding.fix}")  # on one line, so that users can copy it
     return "\n".join(lines)
 
 

@@ -47,6 +47,8 @@ def prove(rights: Iterable[Right], access: AccessCheck) -> dict[Right, RightsPro
 
 def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessCheck) -> RightsProbe:
     if right.name == EVERYTHING:
+        if right.operation == "DescribeConfigs":
+            return _settings(right, access)
         sees = access.sees_every_group if right.resource == "Group" else access.sees_every_topic
         return RightsProbe(ProbeResult.HELD) if sees() else _some(right)
     if right.resource == "Group":
@@ -58,6 +60,15 @@ def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessCheck)
     if topic.existence is Existence.ABSENT:
         return RightsProbe(ProbeResult.UNKNOWN, "the topic does not exist yet: check again later")
     return RightsProbe(ProbeResult.MISSING) if topic.existence is Existence.HIDDEN else _among(right, topic.operations)
+
+
+def _settings(right: Right, access: AccessCheck) -> RightsProbe:
+    reads = access.reads_settings_of_every_group()
+    if reads is None:
+        return RightsProbe(ProbeResult.UNKNOWN, "these brokers have no settings of groups")
+    if not reads and right.some_do:
+        return RightsProbe(ProbeResult.UNKNOWN, "a permission on some groups is not visible")
+    return RightsProbe(ProbeResult.HELD if reads else ProbeResult.MISSING)
 
 
 def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsProbe:

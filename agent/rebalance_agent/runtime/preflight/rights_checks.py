@@ -61,7 +61,10 @@ def rights_findings(
         verdicts[str(right)] = seen.verdict
         missing = seen.verdict is ProbeResult.MISSING
         effects = (right.lost, right.mode, acl_command(right, principal, servers)) if missing else ()
-        yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
+        status, detail = _STATUS[seen.verdict], seen.detail
+        if missing and right.optional:
+            status, detail = FindingStatus.SKIPPED, f"optional, not granted: {right.lost}"
+        yield Finding(str(right), status, right.why, detail, *effects)
     yield from _blind_findings([right for right in rights if verdicts[str(right)] is ProbeResult.MISSING])
     if not isinstance(settings, ObserverSettings):
         return
@@ -116,7 +119,7 @@ def _seen(
         return proof
     if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):
         return _read(properties, clock)
-    if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
+    if (right.operation, right.name) == ("Describe", EVERYTHING) and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
             return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} visible"))
         listed, shown = _shown(settings, cluster)

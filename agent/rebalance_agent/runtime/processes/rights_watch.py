@@ -49,7 +49,8 @@ class RightsWatch:
     denied: Callable[[], Mapping[str, str | None]] = dict
 
     def __post_init__(self) -> None:
-        """Prepare the first probe."""
+        """Prepare the first probe; optional permissions have no degraded mode."""
+        self.rights = [right for right in self.rights if not right.optional]
         self._blind = False
 
     def __call__(self) -> None:

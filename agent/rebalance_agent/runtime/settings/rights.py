@@ -42,8 +42,9 @@ EVERYTHING = "*"
 class Right:
     """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
-    ``mode``: the degraded mode without the permission; several permissions may have the same mode. ``some_do``: if the
-    permission is for `EVERYTHING`, permissions on some resources (with a prefix) suffice for these resources.
+    ``mode``: the degraded mode without the permission; several permissions may have the same mode. It is empty if the
+    permission is optional. ``some_do``: if the permission is for `EVERYTHING`, permissions on some resources (with a
+    prefix) suffice for these resources.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
@@ -54,6 +55,11 @@ class Right:
     lost: str
     prefixed: bool = False
     some_do: bool = False
+
+    @property
+    def optional(self) -> bool:
+        """Whether the role is complete without the permission, for example because few clusters need it."""
+        return not self.mode
 
     def __str__(self) -> str:
         """The permission in words, such as ``Read on Topic 'orders'``."""
@@ -70,12 +76,12 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
         why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
         of_groups = [right for right in _group_rights(settings) if settings.reads_log or right.name != OFFSETS_TOPIC]
-        events = (*of_groups, write, read, create, *_topic_rights(settings))
+        events = (*of_groups, write, read, create, *_topic_rights(settings), _settings_right(settings))
     return tuple(right for right in events if right.name)
 
 
 def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
-    some_do = settings.groups_allow != ".*"
+    some_do = _shows_some(settings)
     return (
         Right(
             "Read",
@@ -116,6 +122,23 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
         ),
     )
+
+
+def _settings_right(settings: ObserverSettings) -> Right:
+    """Return the optional permission. It is the last, since kafka-acls.sh of Kafka 3.9 refuses its command."""
+    return Right(
+        "DescribeConfigs",
+        "Group",
+        EVERYTHING,
+        "",
+        "reads which share groups have a dead letter queue (Kafka 4.4)",
+        "dead letter queues of share groups are not shown",
+        some_do=_shows_some(settings),
+    )
+
+
+def _shows_some(settings: ObserverSettings) -> bool:
+    return settings.groups_allow != ".*"
 
 
 def _event_rights(topic: str) -> tuple[Right, ...]:

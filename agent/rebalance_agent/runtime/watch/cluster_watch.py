@@ -30,7 +30,8 @@ from rebalance_agent.polls.group_lags import GroupLags
 from rebalance_agent.polls.last_reads import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
-from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
+from rebalance_agent.polls.settings.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
+from rebalance_agent.polls.settings.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.scheduling.schedule import Schedule
@@ -179,6 +180,7 @@ class ClusterWatch:
         if lags:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
+        every(LOOK_EVERY_S, DeadLetterQueues(context, self.views), "dead_letter_queues")
         every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.model.epoch_groups import EpochMember, MemberTarget
+from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.polls.last_reads import ReadTimesPoll
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.runtime.scheduling.schedule import Schedule
-from rebalance_agent.tracking.observations import Observation, PartitionsOwned, topics_named
+from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Observation, PartitionsOwned
 
 __all__ = ["PollTriggers"]
 
@@ -35,7 +37,21 @@ class PollTriggers:
             self._schedule.soon("read_times")
         if now - self._topics_asked < TOPICS_AGAIN_S:
             return
-        topics, ids = topics_named(observation)
+        topics, ids = _topics_named(observation)
         if self._topics.unknown(topics, ids):
             self._topics_asked = now
             self._schedule.soon("topics")
+
+
+def _topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the topics that a record refers to: first the names, then the topic ids."""
+    match observation:
+        case GroupRecord(value=GroupSnapshot(members=members)):
+            subscriptions = (member.subscription for member in members if member.subscription)
+            return frozenset(topic for subscription in subscriptions for topic in subscription.topics), frozenset()
+        case EpochRecord(value=EpochMember(topics=topics)):
+            return frozenset(topics), frozenset()
+        case EpochRecord(group_type=GroupType.CONSUMER | GroupType.SHARE, value=MemberTarget(assigned=assigned)):
+            return frozenset(), frozenset(assigned)
+        case _:
+            return frozenset(), frozenset()

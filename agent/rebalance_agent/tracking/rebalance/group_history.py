@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
-from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.group import DeadLetterQueue, GroupState
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
@@ -52,12 +52,18 @@ class GroupHistory:
         self.empty_time = EmptyTime()
         self.unowned = UnownedTime(now_ms)
         self._settle_ms = context.settle_ms
+        self._dead_letter_queue: DeadLetterQueue | None = None
         self._loads = LoadHistory()
         self._assign_ids: list[int] = []
 
     def load(self, loads: GroupLoads) -> None:
         """Store new loads of the group's partitions."""
         self.version += self._loads.take(loads)
+
+    def set_dead_letter_queue(self, queue: DeadLetterQueue | None) -> None:
+        """Store the group's dead letter queue; None if it is unknown."""
+        self.version += queue != self._dead_letter_queue
+        self._dead_letter_queue = queue
 
     def add_report(self, event: MemberEvent, now_ms: int, *, stranger: bool) -> bool:
         """Add a member's report, as in `MemberReports.add`."""
@@ -113,6 +119,7 @@ class GroupHistory:
             unsettled=sum(bool(each.last.members) and not each.last.replayed for each in self.episodes.waiting()),
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
+            dead_letter_queue=self._dead_letter_queue,
             last_episode=shown.closing if shown else None,
             rollout=self.episodes.rollouts.shown,
             rollout_in_progress=self.episodes.rollouts.going_well,

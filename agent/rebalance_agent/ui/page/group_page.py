@@ -14,6 +14,7 @@ from rebalance_agent.ui.page.savings_note import savings_note
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import Level, lasting
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
+from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
 from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
@@ -107,7 +108,11 @@ def _kind(detail: GroupDetail) -> str:
         if part
     )
     generation = unknown() if summary.generation is None else f"{summary.generation:,}"
-    return f'<p class="kind">{kind}; generation {generation}; first seen {ago(detail.first_seen_ms)}</p>'
+    queue = escaped(dead_letter_text(detail.dead_letter_queue))
+    return (
+        f'<p class="kind">{kind}; generation {generation}; first seen {ago(detail.first_seen_ms)}'
+        f"{f'; {queue}' if queue else ''}</p>"
+    )
 
 
 def _facts(detail: GroupDetail) -> str:

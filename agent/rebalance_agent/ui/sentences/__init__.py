@@ -5,6 +5,7 @@
   without members; ``group_stall``: groups that are stalled as a whole; ``former_owner``: removed members that still
   held partitions; ``catch_up_text``: moved partitions that are catching up; ``storms``: groups that rebalance
   repeatedly; ``unsettled``: rebalances that cannot be explained yet.
+- ``dead_letter_text``: where the archived records of a share group go.
 - ``group_detail``: writes headline, members, rebalances and moves of one group as rows.
 - ``named_members``: writes the names of members and the moves of partitions between members.
 """

@@ -15,6 +15,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
+from support.members.share_consumer import share_consumer
 from support.observer.observing import beside, create_topic, events, eventually, http, members, observing
 from support.observer.views import member_event
 from support.rights.granted import give
@@ -87,7 +88,9 @@ def test_the_documented_rights_suffice(kafka, group):
 
 
 FLEET = {"replicas_group": "rebalance-agent-tests"}
-NEEDED = [right for right in agent_rights(ObserverSettings(**FLEET)) if right.operation != "Create"]
+NEEDED = [
+    right for right in agent_rights(ObserverSettings(**FLEET)) if right.operation != "Create" and not right.optional
+]
 
 
 @pytest.mark.parametrize("taken", NEEDED, ids=lambda right: f"{right.mode}-{right.operation}")
@@ -172,6 +175,23 @@ BEHAVIOUR = {
 }
 
 
+def test_without_the_optional_right_no_dead_letter_queue_is_shown_until_it_is_granted(
+    kafka, group, monkeypatch, caplog
+):
+    monkeypatch.setattr("rebalance_agent.runtime.watch.cluster_watch.LOOK_EVERY_S", 0.5)
+    monkeypatch.setattr("rebalance_agent.polls.settings.dead_letter_queues.REFRESH_S", 1.0)
+    give(kafka, "User:observer", NEEDED)
+    with observer(kafka) as watched, share_consumer(kafka, group, "t"):
+        eventually(lambda: watched.source(group) == "records", waiting_for=group)
+        eventually(lambda: "DescribeConfigs" in caplog.text, waiting_for="the log")
+        assert "dead_letter_queue" not in watched.detail(group)
+        assert degraded(watched) == set()
+        give(kafka, "User:observer", agent_rights(ObserverSettings(**FLEET)))
+        none = {"topic": "", "copies_records": False}
+        eventually(lambda: watched.detail(group).get("dead_letter_queue") == none, waiting_for=group)
+    assert caplog.text.count("DescribeConfigs") == 1
+
+
 def test_a_missing_topic_without_the_right_to_create_it_is_the_mode_without_events(kafka):
     give(kafka, "User:observer", NEEDED)
     with observer(kafka, events_topic=f"absent-{uuid.uuid4().hex[:8]}") as watched:
@@ -226,6 +246,8 @@ def test_check_proves_every_right_and_changes_nothing(kafka, capsys):
     code, report = checked(capsys, kafka)
     assert (code, report["verdict"], report["principal"]) == (0, "ok", "User:observer")
     assert {each["name"] for each in report["checks"]} >= {str(right) for right in agent_rights(ObserverSettings())}
+    statuses = {each["name"]: each["status"] for each in report["checks"]}
+    assert statuses["DescribeConfigs on Group '*'"] == "ok"
     code, report = checked(capsys, kafka, "--events-topic", topic)
     assert code == 1  # the principal has no rights on that topic
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
@@ -239,8 +261,10 @@ def test_the_commands_printed_by_check_grant_missing_rights(kafka, capsys):
     give(kafka, "User:observer", [])
     code, report = checked(capsys, kafka)
     missing = [each for each in report["checks"] if each["status"] == "missing"]
-    needed = [right for right in agent_rights(ObserverSettings()) if right.operation != "Create"]
+    needed = [right for right in agent_rights(ObserverSettings()) if right.operation != "Create" and not right.optional]
     failed = [each["detail"] for each in report["checks"] if each["status"] == "failed"]
+    (optional,) = (each for each in report["checks"] if each["name"] == "DescribeConfigs on Group '*'")
+    assert (optional["status"], optional["fix"].split()[-1]) == ("skipped", "'*'")
     assert code == 1
     assert [detail.partition(",")[0] for detail in failed] == ["no group is visible"]
     assert [each["name"] for each in missing] == [str(right) for right in needed]

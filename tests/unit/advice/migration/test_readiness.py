@@ -200,7 +200,11 @@ def test_the_longest_session_timeout_of_the_members_counts():
     finding = about(checked(both), Subject.TIMEOUTS)
     assert finding.setting == "group.consumer.min.session.timeout.ms=10000"
     assert "45000 ms instead of 6000 ms to 10000 ms" in finding.text
-    assert "To keep 10000 ms, first lower that limit (group.consumer.min.session.timeout.ms=10000)." in finding.fix
+    assert (
+        "To keep 10000 ms, first lower that limit (group.consumer.min.session.timeout.ms=10000), then set "
+        in finding.fix
+    )
+    assert "consumer.session.timeout.ms=10000 for the group" in finding.fix
 
 
 def test_static_members_and_libraries_without_the_protocol_are_named():

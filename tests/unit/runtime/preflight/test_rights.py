@@ -42,7 +42,7 @@ def test_check_passes_with_every_right_and_needs_no_right_to_create_existing_top
 @pytest.mark.parametrize("right", [each for each in OBSERVER if each.operation != "Create"], ids=str)
 def test_only_the_removed_right_is_missing(right):
     found = verdicts(OBSERVER, Brokers(set(OBSERVER) - {right}))
-    assert right.mode in DEGRADED_MODES
+    assert right.optional or right.mode in DEGRADED_MODES
     assert [name for name, verdict in found.items() if verdict is ProbeResult.MISSING] == [str(right)]
 
 
@@ -76,6 +76,7 @@ def test_an_observer_of_some_groups_needs_no_right_to_all():
     found = verdicts(rights, Brokers([right for right in rights if right.name != "*"]))
     assert found["Describe on Group '*'"] is ProbeResult.UNKNOWN
     assert found["Describe on Topic '*'"] is ProbeResult.UNKNOWN
+    assert found["DescribeConfigs on Group '*'"] is ProbeResult.UNKNOWN
 
 
 def test_no_events_topic_needs_no_rights_to_it():
@@ -85,7 +86,8 @@ def test_no_events_topic_needs_no_rights_to_it():
 
 
 def test_every_mode_is_a_label_of_the_metric():
-    assert {right.mode for right in OBSERVER + SIDECAR} == set(DEGRADED_MODES) - {EPOCHS_HIDDEN}
+    modes = {right.mode for right in OBSERVER + SIDECAR if not right.optional}
+    assert modes == set(DEGRADED_MODES) - {EPOCHS_HIDDEN}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +162,15 @@ def test_modes_begin_and_end_with_the_rights_and_are_logged_once():
     reported = [(each["event"], each["mode"]) for each in logs if each["event"] != "ready"]
     assert reported == [("degraded", "admin-only"), ("degraded_no_longer", "admin-only")]
     assert logs[1]["command"].endswith("--allow-principal User:me --operation Read --topic __consumer_offsets")
+
+
+def test_an_optional_right_is_no_degraded_mode():
+    readiness = Readiness()
+    health = LoggedHealth(readiness, lambda: None)
+    with capture_logs() as logs:
+        RightsWatch(OBSERVER, Brokers([right for right in OBSERVER if not right.optional]), health, "", "")()
+    assert readiness.modes() == dict.fromkeys(set(DEGRADED_MODES) - {EPOCHS_HIDDEN})
+    assert [each["event"] for each in logs] == ["ready"]
 
 
 def test_an_exception_does_not_end_the_rights_watch_but_the_end_of_its_role_does():

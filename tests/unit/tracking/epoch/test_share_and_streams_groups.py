@@ -14,10 +14,11 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
     Topology,
 )
-from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType
+from rebalance_agent.tracking.observations import DeadLetterQueuesSeen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, fact, named
-from support.tracker.tracking import WHOLE, closing, feed, tick, topics
+from support.tracker.tracking import T0, WHOLE, closing, feed, tick, topics
 
 
 def share(at, epoch, *, joins=(), leaves=(), **owned):
@@ -45,6 +46,27 @@ def followed(*observations, **sizes):
 
 ALONE = [*share(1_000, 2, joins="a", a=(0, 1))]
 SHARED = [*share(10_000, 3, joins="b", a=(0, 1), b=(0, 1))]
+
+
+def test_the_dead_letter_queue_is_kept_until_another_one_or_none_is_known():
+    tracker, _ = followed(*ALONE)
+    assert tracker.view("g").dead_letter_queue is None
+    queue, versions = DeadLetterQueue("dlq.g", copies_records=True), []
+    for at, queues in enumerate(({"g": queue, "other": queue}, {"g": queue}, {"other": queue}, {"g": None})):
+        tracker.changed()
+        assert feed(tracker, DeadLetterQueuesSeen(T0 + 61_000 + at, queues)) == []
+        view = tracker.view("g")
+        versions.append((view.dead_letter_queue, view.version, tracker.changed()))
+    base = versions[0][1]
+    same = (queue, base, set())
+    assert versions == [(queue, base, {"g"}), same, same, (None, base + 1, {"g"})]
+
+
+def test_the_dead_letter_queue_stays_when_the_members_change():
+    tracker, _ = followed(*ALONE)
+    queue = DeadLetterQueue("dlq.g", copies_records=False)
+    feed(tracker, DeadLetterQueuesSeen(T0 + 61_000, {"g": queue}), *share(70_000, 3, joins="b", a=(0, 1), b=(0, 1)))
+    assert (len(tracker.view("g").members), tracker.view("g").dead_letter_queue) == (2, queue)
 
 
 def test_a_second_member_with_the_same_partitions_moves_and_stalls_nothing():
