@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_agent.assignors import find_strategy
 from rebalance_agent.gateway.group_rules import Rule, Rules
-from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
+from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, COOPERATIVE_STICKY, mismatch
 from rebalance_agent.gateway.past.past_admissions import PastAdmissions
 from rebalance_agent.gateway.past.past_seats import PastSeats
 from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, Between, SeatRule, SeatRules
@@ -59,18 +59,24 @@ def explain(
     admission_seconds: float = 0.0,
     similar: str = "",
 ) -> str:
-    """Return the text for ``group``: its rule, the rule's effect, and what in the group's state (``now``) prevents it.
+    """Return the text for ``group``: the result of its rule in the group's state (``now``), the rule, and its effect.
 
+    The effect is left out if the state prevents it.
     ``unknown``: why the group's state is not known. ``seats``: the rules for seats; ``past``: the past rebalances that
     the matching rule for seats would have avoided (`past_text`). ``admission_seconds``: as in `SeatSettings`.
     ``similar``: for a group that does not exist, the end of a sentence that names a similar group.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
-    lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
+    if rule is None:
+        lines += _nothing(rules, seat_rule)
+    else:
+        lines += [*_entry("Result", _result(rule, now, seat_rule)), ""] if now else []
+        lines += _rule_entries(rule)
+        lines += [] if now and rewrite_obstacle(rule, now) else _effect(rule)
     lines += _seat_entries(group, seats, seat_rule, now, admission_seconds)
     lines += _entry("Past", past) if seat_rule and past else []
-    lines += ["", *_state(rule, now, unknown, similar)]
+    lines += ["", *_state(now, unknown, similar)]
     return "\n".join(lines) + "\n"
 
 
@@ -131,9 +137,13 @@ def hidden_assignor(rule: Rule, now: DescribedGroup) -> str:
 
 
 def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
-    acts = seats is not None and seats.mode is SeatMode.ON
-    then = "it keeps its own assignor" if acts else "its frames are only observed, and forwarded unchanged"
+    then = "it keeps its own assignor" if _acts(seats) else "its frames are only observed, and forwarded unchanged"
     yield from _entry("Rule", f"No rule of gateway_groups matches its name: {then}.{_patterns(rules)}")
+
+
+def _acts(seats: SeatRule | None) -> bool:
+    """Return whether a rule for seats changes frames of the group, also if no strategy does."""
+    return seats is not None and seats.mode is SeatMode.ON
 
 
 def _patterns(rules: Rules | SeatRules) -> str:
@@ -150,6 +160,10 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
         configured = rule.config.get(setting.name)
         value = _printable(configured) if configured is not None else f"default {setting.default or '-'}"
         yield from _entry("", f"{setting.name}: {value}")
+
+
+def _effect(rule: Rule) -> Iterator[str]:
+    strategy = rule.strategy
     extra = "" if strategy.writer is None else " and the strategy's data about the member"
     yield ""
     yield from _entry(
@@ -210,7 +224,7 @@ def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
     return f"{newcomer} {waits} for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
 
 
-def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str, similar: str) -> Iterator[str]:
+def _state(now: DescribedGroup | None, unknown: str, similar: str) -> Iterator[str]:
     if now is None:
         absent = f"The group does not exist{similar or '.'}"
         yield from _entry("Now", f"The group's state is not known: {unknown}" if unknown else absent)
@@ -225,27 +239,26 @@ def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str, similar:
         )
     if len(now.members) > MEMBERS_SHOWN_MAX:
         yield from _entry("", f"and {len(now.members) - MEMBERS_SHOWN_MAX} more")
-    if rule is not None and (verdict := _verdict(rule, now)):
-        yield from _entry("Then", verdict)
 
 
 def _entry(label: str, text: str) -> list[str]:
     return textwrap.wrap(f"{label:<{_INDENT}}{text}", _WIDTH, subsequent_indent=" " * _INDENT, break_on_hyphens=False)
 
 
-def _verdict(rule: Rule, now: DescribedGroup) -> str:
+def _result(rule: Rule, now: DescribedGroup, seats: SeatRule | None) -> str:
     name = rule.strategy.name
     if problem := rewrite_obstacle(rule, now):
-        is_certain = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
-        condition = "" if is_certain else " if its clients are configured with this assignor"
-        return f"nothing is rewritten{condition}: {problem}"
+        kept = "the group keeps its own assignor" if _acts(seats) else "nothing is rewritten"
+        # A client that offers a cooperative and an eager assignor is eager; the group's state shows only one assignor.
+        unsure = now.group_type is GroupType.CLASSIC and now.assignor == COOPERATIVE_STICKY
+        return f"{kept}{f' if its clients offer only {COOPERATIVE_STICKY}' if unsure else ''}, because {problem}"
     if not now.members or not now.assignor:
-        return "it has no members: the assignors of members are known when they join"
+        return "the group has no members: the assignors of members are known when they join"
     if now.assignor == name:
-        return "it uses the strategy"
+        return "the group uses the strategy"
     if hidden := hidden_assignor(rule, now):
-        return f"it is unknown whether it is rewritten: {hidden}"
-    return f"it uses {name} from the first rebalance in which every member connects through a gateway with this rule"
+        return f"it is unknown whether the rule applies: {hidden}"
+    return f"the group uses {name} from the first rebalance with all members behind gateways with this rule"
 
 
 def _printable(text: str) -> str:

@@ -12,6 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from rebalance_agent.api.openapi import openapi_document
+from rebalance_agent.cli.inputs.agent_api import AgentApi
+from rebalance_agent.testing import EmbeddedKafka
 from support.http.api import problems
 from support.observer.observing import create_topic, eventually, members, observing
 
@@ -19,7 +21,16 @@ pytestmark = pytest.mark.integration
 
 
 def run(*arguments, code=0, **environment):
-    """What the command prints without a warning; its standard input is no terminal."""
+    """What the command prints without a warning."""
+    out, err = ended(*arguments, code=code, **environment)
+    if code:
+        return err
+    assert "incomplete" not in err
+    return out
+
+
+def ended(*arguments, code=0, **environment):
+    """Standard output and standard error of the command; its standard input is no terminal."""
     command = [sys.executable, "-W", "error", "-m", "rebalance_agent.cli.main", *arguments]
     done = subprocess.run(
         command,
@@ -31,10 +42,7 @@ def run(*arguments, code=0, **environment):
         check=False,
     )
     assert done.returncode == code, done.stderr
-    if code:
-        return done.stderr
-    assert "incomplete" not in done.stderr
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def test_agent_topic_and_coordinators_log_give_the_same_explanation(kafka):
@@ -96,6 +104,32 @@ def test_agent_topic_and_coordinators_log_give_the_same_explanation(kafka):
                 assert f"2 partitions moved: {topic} " in text
 
             assert "no group 'nobody'" in run("explain", "nobody", "--bootstrap-servers", bootstrap, code=1, **topics)
+
+
+def test_watch_and_explain_show_that_the_observer_does_not_reach_the_cluster(tmp_path):
+    secret = tmp_path / "token"
+    secret.write_text("a-token-of-this-test\n")
+    token = {"web_token_file": str(secret), "web_token_for_health": True}
+    with EmbeddedKafka() as kafka, observing(kafka.bootstrap_servers, wait=False, **token) as watched:
+        create_topic(kafka.bootstrap_servers, "orders", 2)
+        url = f"http://127.0.0.1:{watched.role.port}"
+        flags = ("--url", url, "--token-file", str(secret))
+        agent = AgentApi(url, secret.read_text().strip())
+        with members(kafka.bootstrap_servers, "orders", "orders"):
+            eventually(lambda: agent.groups().total and agent.rebalances("orders").rebalances)
+            eventually(lambda: not agent.unready())
+            assert ended("watch", "--once", *flags)[1] == ""
+            kafka.stop_broker(1)
+            eventually(lambda: "list: " in agent.unready())
+            table, note = ended("watch", "--once", *flags)
+            assert table.splitlines()[1].split()[:2] == ["orders", "Stable"]
+            assert note.startswith("rebalance-agent watch: the observer is not ready (")
+            assert "list: listing groups: " in note
+            explained = ended("explain", "orders", *flags)[0].splitlines()
+            assert explained[1].startswith("The observer is not ready (")
+            kafka.start_broker(1)
+            eventually(lambda: not agent.unready())
+            assert ended("watch", "--once", *flags)[1] == ""
 
 
 def _one_line(text):

@@ -29,7 +29,7 @@ def explained_at(bootstrap, capsys, group, rules):
 @pytest.mark.parametrize(
     ("own", "strategy", "code", "verdict"),
     [
-        ("range", "weighted-sticky", 0, "it uses weighted-sticky from the first rebalance"),
+        ("range", "weighted-sticky", 0, "Result the group uses weighted-sticky from the first rebalance"),
         ("cooperative-sticky", "weighted-sticky", 1, "weighted-sticky is eager, and a client with cooperative-sticky"),
     ],
 )
@@ -51,7 +51,7 @@ def test_explain_shows_the_changes_to_a_group_without_making_them(kafka, capsys,
     finally:
         one.close()
     assert ended == code
-    assert f"The gateway adds {strategy} before the client's own assignors" in text
+    assert (f"The gateway adds {strategy} before the client's own assignors" in text) is (code == 0)
     assert f"classic group, Stable, 1 member, assignor {own}" in text
     assert "app on /127.0.0.1: 4 partitions" in text
     assert verdict in text

@@ -13,12 +13,21 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS
 
 
+class ReadyApi(GroupsApi):
+    """The API as commands see it: also with the sentence about the agent's readiness, which tests can change."""
+
+    note = ""
+
+    def unready(self):
+        return self.note
+
+
 def api_of(*views, events=(), lags=NO_LAGS):
     """An API and its clock; the third value is the list of ``views``, which tests can change."""
     shown, clock, history = list(views), FakeClock(), EpisodeHistory()
     for event in events:
         history.on_event(event)
-    return GroupsApi(lambda: tuple(shown), history, clock, lambda: lags), clock, shown
+    return ReadyApi(lambda: tuple(shown), history, clock, lambda: lags), clock, shown
 
 
 def ask(api, path, query=""):

@@ -87,8 +87,10 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
     monkeypatch.setattr(watch_app, "GroupsScreen", lambda *arguments: ran.append(arguments) or "screen")
     on_terminal(monkeypatch)
     assert run(capsys, "watch", "ord", "--sort=-stall", "--interval", "2")[0] == 0
-    (groups, _missing, *rest), last = ran
+    (groups, caveat, *rest), last = ran
     assert (groups, rest, last) == (agent, ["ord", "-stall", 2.0], "ran")
+    agent.note = "the observer is not ready"
+    assert caveat() == agent.note
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 2)])
@@ -119,6 +121,26 @@ def test_explain_shows_the_last_rebalances_and_their_source(agent, capsys):
         True,
     ]
     assert "Before it, generation 4 was aborted." in " ".join(out.split())
+
+
+UNREADY = "the observer is not ready (list: listing groups: \x1btimed out): its data may be out of date or incomplete"
+
+
+def test_data_of_an_observer_that_is_not_ready_has_a_note(agent, capsys, monkeypatch):
+    monkeypatch.setattr(whatif_past, "agent_api", lambda _options: agent)
+    shown = UNREADY.replace("\x1b", "\\x1b")
+    before = run(capsys, "watch", "--once")[1]
+    agent.note = UNREADY
+    for form in ("table", "json"):
+        code, out, err = run(capsys, "watch", "--once", "--output", form)
+        assert (code, err) == (0, f"rebalance-agent watch: {shown}\n")
+        assert out == before or json.loads(out)["groups"]
+    for command in ("explain", "whatif"):
+        code, out, err = run(capsys, command, "orders")
+        assert (code, err) == (0, "")
+        second = out.splitlines()[1]
+        assert second == f"The{shown.removeprefix('the')}."
+        assert shown.removeprefix("the") in json.loads(run(capsys, command, "orders", "--json")[1])["source"]
 
 
 @pytest.mark.parametrize(

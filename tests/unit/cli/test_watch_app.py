@@ -237,13 +237,23 @@ def test_a_source_that_never_responded_is_shown_as_such():
     drive(interact, source)
 
 
-def test_the_app_shows_unread_records():
+def test_the_first_line_shows_why_the_data_may_be_out_of_date_also_above_an_opened_group():
     source, *_ = fleet()
+    caveats = ["the observer is not ready (list: a\x1bb)"]
 
     async def interact(app, pilot):
-        await eventually(pilot, lambda: "not read yet: topics: starting" in status(app))
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        first, second, *_ = status(app).splitlines()
+        assert (first, second) == ("the observer is not ready (list: a\\x1bb)", "3 groups, 0 rebalancing")
+        await pilot.press("down", "down", "enter")
+        await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
+        await eventually(pilot, lambda: status(app).startswith(f"{first}\norders\n"))
+        caveats[0] = ""
+        await eventually(pilot, lambda: status(app).startswith("orders\n"))
+        await pilot.press("escape")
+        await eventually(pilot, lambda: status(app).startswith("3 groups, 0 rebalancing"))
 
-    drive(interact, source, missing=lambda: "topics: starting")
+    drive(interact, source, caveat=lambda: caveats[0])
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])

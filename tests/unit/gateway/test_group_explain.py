@@ -31,7 +31,7 @@ def test_a_group_with_a_rule_gets_a_line_with_its_changes():
     assert "assignment.consumer.weight: 300" in text
     assert "JoinGroup The gateway adds weighted-sticky before the client's own assignors" in text
     assert "client-0 on /10.0.0.7: 2 partitions" in text
-    assert "from the first rebalance in which every member connects through a gateway with this rule" in text
+    assert "from the first rebalance with all members behind gateways with this rule" in text
 
 
 def test_a_group_without_a_rule_gets_a_line_with_all_rules():
@@ -45,17 +45,43 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
 @pytest.mark.parametrize(
     ("now", "verdict"),
     [
-        (group(assignor="weighted-sticky"), "it uses the strategy"),
-        (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
-        (group(assignor="stream"), "its members offer stream, which is not one of Kafka's own"),
-        (group(assignor="sticky-x"), "its members offer sticky-x, which is not one of Kafka's own"),
-        (group(assignor="lag-aware"), "it is unknown whether it is rewritten: a gateway may have added lag-aware"),
-        (group(members=0, assignor=None, state=GroupState.EMPTY), "it has no members"),
-        (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
+        (group(), "the group uses weighted-sticky from the first rebalance with all members behind gateways"),
+        (group(assignor="weighted-sticky"), "the group uses the strategy"),
+        (group(assignor="lag-aware"), "it is unknown whether the rule applies: a gateway may have added lag-aware"),
+        (group(members=0, assignor=None, state=GroupState.EMPTY), "the group has no members"),
     ],
 )
-def test_the_explanation_names_what_prevents_the_rule(now, verdict):
-    assert verdict in flat(explain(RULES, "orders", now))
+def test_the_explanation_begins_with_the_result_of_the_rule(now, verdict):
+    text = flat(explain(RULES, "orders", now))
+    assert text.startswith(f"Group orders Result {verdict}")
+    assert "JoinGroup The gateway adds" in text
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (
+            group(assignor="cooperative-sticky"),
+            " if its clients offer only cooperative-sticky, because weighted-sticky is eager, and a client with",
+        ),
+        (group(assignor="stream"), ", because its members offer stream, which is not one of Kafka's own"),
+        (group(assignor="sticky-x"), ", because its members offer sticky-x, which is not one of Kafka's own"),
+        (group(kind=GroupType.CONSUMER, assignor="uniform"), ", because in a consumer group the coordinator assigns"),
+    ],
+)
+def test_the_explanation_of_a_rule_without_effect_has_the_reason_first_and_no_effect(now, reason):
+    text = flat(explain(RULES, "orders", now))
+    assert text.startswith(f"Group orders Result nothing is rewritten{reason}")
+    assert "JoinGroup" not in text
+    assert "SyncGroup" not in text
+    assert "Strategy weighted-sticky: " in text
+    with_seats = flat(explain(RULES, "orders", now, seats=parse_seat_rules("orders=on")))
+    assert with_seats.startswith(f"Group orders Result the group keeps its own assignor{reason}")
+
+
+def test_a_cooperative_strategy_never_matches_a_group_that_uses_an_eager_assignor():
+    text = flat(explain(RULES, "slow-1", group("slow-1")))
+    assert text.startswith("Group slow-1 Result nothing is rewritten, because cooperative-sticky is cooperative, and a")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +169,7 @@ def test_one_member_with_one_partition_is_not_plural():
     one = replace(group(), members=(MemberLoad("m", None, "c", "/h", {"t": (0,)}),))
     text = flat(explain(RULES, "orders", one))
     assert "1 member, assignor range" in text
-    assert "c on /h: 1 partition Then" in text
+    assert text.endswith("c on /h: 1 partition")
 
 
 def test_an_assignor_of_a_gateway_hides_those_of_the_clients():

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.advice import RecordedHistory, advise, history_of
-from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import GroupDetail, RebalanceDetail, RebalanceKind
 from rebalance_agent.cli.command_parser import add_command, moment_ms, not_empty, whole_number
+from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
     add_host_flag,
     agent_api,
+    agent_source,
     host_names,
     past_in_cluster,
     quiet_logs,
@@ -138,12 +139,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
+def _from_agent(groups: AgentApi, options: argparse.Namespace) -> _GroupPast:
     remembered = remembered_rebalances(groups, options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
     history = history_of(every_event(details))
     now = groups.group(options.group)
-    return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, now)
+    return _GroupPast(agent_source(groups), details, remembered.rollouts, history, now)
 
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
@@ -26,6 +27,7 @@ from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import WatchRow, group_rows, groups_text, matching
 from rebalance_agent.ui.terminal import is_live
+from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["add_parser", "run"]
@@ -91,27 +93,33 @@ def run(options: argparse.Namespace) -> int:
     once = options.once or options.output != "table" or not all(map(is_live, (sys.stdin, sys.stdout, sys.stderr)))
     quiet_logs()
     with ExitStack() as stack:
-        direct = None
         groups: GroupSource
+        caveat: Callable[[], str]
         if wants_direct(options):
             groups = direct = stack.enter_context(InProcessWatch(*cluster_settings(options)))
+            settled = not once or direct.settled(SETTLE_SECONDS_MAX)
+            caveat = partial(_unread, direct, "" if settled else "more records are being read")
         else:
-            groups = agent_api(options)
+            groups = agent = agent_api(options)
+            caveat = agent.unready
         if once:
-            return _once(groups, direct, options)
+            return _once(groups, caveat, options)
         from rebalance_agent.cli.screens.watch_app import GroupsScreen, WatchApp  # noqa: PLC0415 - printing once needs no Textual
 
-        missing = direct.missing if direct else str
-        WatchApp(GroupsScreen(groups, missing, options.filter, options.sort, options.interval)).run()
+        WatchApp(GroupsScreen(groups, caveat, options.filter, options.sort, options.interval)).run()
     return 0
 
 
-def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.Namespace) -> int:
-    complete = direct.settled(SETTLE_SECONDS_MAX) if direct else True
+def _unread(direct: InProcessWatch, otherwise: str) -> str:
+    """Return a sentence with what ``direct`` has not read or may not read; empty if it and ``otherwise`` are empty."""
+    missing = direct.missing() or otherwise
+    return f"data is incomplete: {missing}" if missing else ""
+
+
+def _once(groups: GroupSource, caveat: Callable[[], str], options: argparse.Namespace) -> int:
     answer = groups.groups(GroupQuery(limit=LIMIT_MAX))
-    missing = direct.missing() if direct else ""
-    if missing or not complete:
-        print(f"rebalance-agent watch: data is incomplete: {missing or 'more records are being read'}", file=sys.stderr)
+    if text := caveat():
+        print(f"rebalance-agent watch: {printable(text)}", file=sys.stderr)
     rows = matching(group_rows(answer, options.sort), options.filter)
     print(groups_text(rows) if options.output == "table" else _written(answer, rows, options.output))
     if not rows:

@@ -24,8 +24,8 @@ ANSWER_BYTES_MAX = 64 << 20
 ANSWER_TIMEOUT_S = 10.0
 """Seconds without data after which a request fails; an agent answers from memory."""
 
-ERROR_BYTES_MAX = 4_096
-"""Maximum number of bytes that are read from the body of an error."""
+ERROR_BYTES_MAX = 64 << 10
+"""Maximum number of bytes that are read from the body of an error: more than the reasons of all parts on /readyz."""
 
 OTHERS = "--url selects another agent, --bootstrap-servers reads a cluster directly"
 
@@ -97,11 +97,32 @@ class AgentApi:
         """Return one rebalance with its events."""
         return self._get(RebalanceDetail, f"groups/{_segment(name)}/rebalances/{_segment(identity)}")
 
-    def _get(self, kind: type[_Value], path: str) -> _Value:
-        request = urllib.request.Request(f"{self.address}/api/v1/{path}", headers=self._headers)  # noqa: S310 - http(s) only
+    def unready(self) -> str:
+        """Return a sentence with the parts that do not work, by /readyz; empty if all work or /readyz does not answer.
+
+        The other answers come from memory, so they do not show whether the agent still reads the cluster.
+        """
         try:
-            with self._opener.open(request, timeout=ANSWER_TIMEOUT_S) as answer:
-                body = cast("bytes", answer.read(ANSWER_BYTES_MAX + 1))
+            self._open("readyz").close()
+        except urllib.error.HTTPError as error:
+            with error:
+                parts = _json_body(error).get("parts")
+        except (OSError, http.client.HTTPException):
+            return ""
+        else:
+            return ""
+        reasons = parts.items() if isinstance(parts, Mapping) else ()
+        failing = "; ".join(f"{part}: {reason}" for part, reason in reasons if reason != "ready")
+        return f"the observer is not ready ({failing}): its data may be out of date or incomplete" if failing else ""
+
+    def _open(self, path: str) -> http.client.HTTPResponse:
+        request = urllib.request.Request(f"{self.address}/{path}", headers=self._headers)  # noqa: S310 - http(s) only
+        return cast("http.client.HTTPResponse", self._opener.open(request, timeout=ANSWER_TIMEOUT_S))
+
+    def _get(self, kind: type[_Value], path: str) -> _Value:
+        try:
+            with self._open(f"api/v1/{path}") as answer:
+                body = answer.read(ANSWER_BYTES_MAX + 1)
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refusal(error) from None
@@ -119,12 +140,8 @@ class AgentApi:
             ) from None
 
     def _refusal(self, error: urllib.error.HTTPError) -> RebalanceAgentError:
-        try:
-            answer = json.loads(error.read(ERROR_BYTES_MAX))
-        except (ValueError, RecursionError, OSError, http.client.HTTPException):
-            answer = None
-        has_text = isinstance(answer, Mapping) and isinstance(answer.get("error"), str)
-        text = str(answer["error"]) if has_text else str(error.reason)
+        sent = _json_body(error).get("error")
+        text = sent if isinstance(sent, str) else str(error.reason)
         if error.code == http.HTTPStatus.NOT_FOUND and "/api/v1/groups" in text:
             return NotKnownError(f"{self.address}: {text}")
         if error.code == http.HTTPStatus.NOT_FOUND:
@@ -132,6 +149,15 @@ class AgentApi:
         if error.code == http.HTTPStatus.UNAUTHORIZED:
             text += "; give one with --token-file"
         return AgentError(f"{self.address} rejects the request ({error.code}): {text}")
+
+
+def _json_body(error: urllib.error.HTTPError) -> Mapping[str, object]:
+    """Return the JSON object in the body of an error; empty if there is none."""
+    try:
+        body = json.loads(error.read(ERROR_BYTES_MAX))
+    except (ValueError, RecursionError, OSError, http.client.HTTPException):
+        return {}
+    return body if isinstance(body, dict) else {}
 
 
 def _base(url: str) -> str:

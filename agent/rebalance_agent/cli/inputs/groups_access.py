@@ -21,8 +21,10 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.bearer import checked_token
 from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.settings.agent_ports import WEB_PORT
 from rebalance_agent.runtime.settings.kafka_config import read_secret
 from rebalance_agent.runtime.watch.history_reader import GroupPast, read_past
+from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "add_access_flags",
     "add_host_flag",
     "agent_api",
+    "agent_source",
     "host_names",
     "past_in_cluster",
     "quiet_logs",
@@ -37,7 +40,7 @@ __all__ = [
     "wants_direct",
 ]
 
-URL = "http://localhost:29308"
+URL = f"http://localhost:{WEB_PORT}"
 """Default address: an observer on this machine."""
 
 
@@ -103,6 +106,12 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
         token = checked_token("--token-file", read_secret("--token-file", options.token_file))
     url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
     return AgentApi(url, token, options.ca_file, options.cert_file, options.key_file)
+
+
+def agent_source(agent: AgentApi) -> str:
+    """Describe the agent as a source of rebalances; if the agent is not ready, the second line shows the reasons."""
+    source, unready = "the agent's observations since its start", agent.unready()
+    return f"{source}.\n{unready[0].upper()}{printable(unready[1:])}" if unready else source
 
 
 def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:

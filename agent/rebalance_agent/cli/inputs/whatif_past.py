@@ -9,8 +9,10 @@ from typing import BinaryIO
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceKind
+from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.cli.inputs.groups_access import (
     agent_api,
+    agent_source,
     past_in_cluster,
     remembered_rebalances,
     wants_direct,
@@ -48,14 +50,14 @@ def find_past(options: argparse.Namespace) -> GroupPast:
     return _from_agent(agent_api(options), options.group)
 
 
-def _from_agent(groups: GroupSource, group: str) -> GroupPast:
+def _from_agent(groups: AgentApi, group: str) -> GroupPast:
     lines = remembered_rebalances(groups, group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
     if not events:
         text = f"no rebalance of {group!r} is known from the agent's observations since its start"
         raise NotKnownError(f"{text}; to read earlier ones, use --bootstrap-servers HOST:PORT")
-    return GroupPast(events, "the agent's observations since its start", known=True)
+    return GroupPast(events, agent_source(groups), known=True)
 
 
 def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:

@@ -15,7 +15,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupList
-from rebalance_agent.cli.screens.watch_group import GroupScreen
+from rebalance_agent.cli.screens.watch_group import GroupScreen, caution
 from rebalance_agent.cli.screens.watch_poll import Poller
 from rebalance_agent.cli.screens.watch_rows import Rows
 from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, group_rows, matching, urgent_lines
@@ -65,22 +65,23 @@ class GroupsScreen(Screen[None]):
     def __init__(
         self,
         groups: GroupSource,
-        missing: Callable[[], str] = str,
+        caveat: Callable[[], str] = str,
         filter_text: str = "",
         sort: str = "group",
         interval: float = 1.0,
     ) -> None:
-        """``missing`` returns what the source has not read yet; ``filter_text``: the initial filter."""
+        """``caveat`` returns why the data may be incomplete or out of date; ``filter_text``: the initial filter."""
         super().__init__()
         self._groups = groups
-        self._missing = missing
+        self._caveat = caveat
+        self._caution = ""
         self._filter_text = filter_text
         self._sort = sort
         self._interval = interval
         self._answer: GroupList | None = None
         self._error = ""
         query = GroupQuery(limit=LIMIT_MAX)
-        self._poller = Poller(self, lambda: groups.groups(query), interval, self._show, self._fail)
+        self._poller = Poller(self, lambda: (groups.groups(query), caveat()), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
         """Return the status line, the filter, the table and the line of keys."""
@@ -118,7 +119,7 @@ class GroupsScreen(Screen[None]):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Open the selected group."""
         if event.row_key.value is not None:
-            self.app.push_screen(GroupScreen(self._groups, event.row_key.value, self._interval))
+            self.app.push_screen(GroupScreen(self._groups, event.row_key.value, self._interval, self._caveat))
 
     def action_filter(self) -> None:
         """Open the filter's input field."""
@@ -144,8 +145,8 @@ class GroupsScreen(Screen[None]):
         self._sort = self._key if self._sort.startswith("-") else f"-{self._key}"
         self._draw()
 
-    def _show(self, answer: GroupList) -> None:
-        self._answer, self._error = answer, ""
+    def _show(self, polled: tuple[GroupList, str]) -> None:
+        (self._answer, self._caution), self._error = polled, ""
         self._draw()
 
     def _fail(self, reason: str) -> None:
@@ -178,11 +179,9 @@ class GroupsScreen(Screen[None]):
             line += f", {len(rows)} shown ({printable(self._filter_text)})"
         if len(rows) > ROWS_MAX:
             line += f", the first {ROWS_MAX} of them"
-        text = Text(line, "bold")
+        text = caution(self._caution).append(line, "bold")
         for urgent in urgent_lines(rows):
             text.append(f"\n{urgent}", "bold red")
-        if missing := self._missing():
-            text.append(f"; not read yet: {printable(missing)}", "yellow")
         return text
 
 

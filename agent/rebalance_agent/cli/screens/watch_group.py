@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -27,10 +27,15 @@ from rebalance_agent.ui.sentences.group_detail import (
 )
 from rebalance_agent.ui.words import printable
 
-__all__ = ["GroupScreen"]
+__all__ = ["GroupScreen", "caution"]
 
 MEMBERS_MAX = 500
 """Maximum number of members on the screen; the most loaded members come first."""
+
+
+def caution(caveat: str) -> Text:
+    """Return the line above the others with the ``caveat`` about the data; empty without one."""
+    return Text(f"{printable(caveat)}\n", "yellow") if caveat else Text()
 
 
 class GroupScreen(Screen[None]):
@@ -42,11 +47,15 @@ class GroupScreen(Screen[None]):
         Binding("tab", "app.focus_next", "Next table"),
     ]
 
-    def __init__(self, groups: GroupSource, name: str, interval: float) -> None:
-        """Create the screen. ``interval``: seconds between polls; polling starts when the screen is shown."""
+    def __init__(self, groups: GroupSource, name: str, interval: float, caveat: Callable[[], str] = str) -> None:
+        """Create the screen. ``interval``: seconds between polls, which start when the screen is shown.
+
+        ``caveat`` returns why the data may be incomplete or out of date; empty: it is neither.
+        """
         super().__init__()
         self._group = name
-        self._poller = Poller(self, DetailPoll(groups, name), interval, self._show, self._fail)
+        detail = DetailPoll(groups, name)
+        self._poller = Poller(self, lambda: (detail(), caveat()), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
         """Return a headline and three tables, one below the other."""
@@ -70,8 +79,9 @@ class GroupScreen(Screen[None]):
         """Stop polling."""
         self._poller.stop()
 
-    def _show(self, close_up: GroupCloseUp) -> None:
-        self._head(headline(close_up), "")
+    def _show(self, polled: tuple[GroupCloseUp, str]) -> None:
+        close_up, caveat = polled
+        self._head(headline(close_up), "", caveat)
         self._fill("rebalances", REBALANCE_HEADINGS, rebalance_rows(close_up))
         (headings, members), moved = member_table(close_up), move_rows(close_up)
         self._fill("members", headings, members[:MEMBERS_MAX])
@@ -84,8 +94,8 @@ class GroupScreen(Screen[None]):
         """Show the error in the headline; the tables stay, and polling continues."""
         self._head(f"{printable(reason)}; retrying", "bold red")
 
-    def _head(self, lines: str, style: str) -> None:
-        text = Text(printable(self._group), "bold")
+    def _head(self, lines: str, style: str, caveat: str = "") -> None:
+        text = caution(caveat).append(printable(self._group), "bold")
         text.append(f"\n{lines}", style or "not bold")
         self.query_one("#status", Static).update(text)
 

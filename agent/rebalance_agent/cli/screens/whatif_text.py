@@ -30,7 +30,7 @@ _NAMES = 2
 def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
     """Return the text that the command prints. ``source`` describes where the events come from."""
     count = what_if.recorded.generations
-    where, *more = source.splitlines()
+    where, *more = f"{source.rstrip('.')}.".splitlines()
     heading = f"{printable(what_if.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
     parts = [
         "\n".join([heading, *more]),

@@ -13,7 +13,16 @@ from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, deco
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["COMMON_ASSIGNORS", "CONSUMER", "Offer", "OwnProtocol", "mismatch", "offer", "own_protocols"]
+__all__ = [
+    "COMMON_ASSIGNORS",
+    "CONSUMER",
+    "COOPERATIVE_STICKY",
+    "Offer",
+    "OwnProtocol",
+    "mismatch",
+    "offer",
+    "own_protocols",
+]
 
 CONSUMER = "consumer"
 """The protocol type of consumers, and of Kafka Streams."""

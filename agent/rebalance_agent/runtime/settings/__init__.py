@@ -5,7 +5,7 @@ Secrets are never shown.
 Only this package imports ``pydantic``, ``pydantic_core``, ``pydantic_settings`` and ``yaml``.
 
 - ``roles``, ``generation_source``, ``gateway_settings``: define each role's settings as pydantic models.
-  ``text_types``: defines the types of text settings, with their checks.
+  ``text_types``: defines the types of text settings, with their checks; ``agent_ports``: the default ports.
 - ``settings_sources``: reads and merges the sources; ``flags``: creates the flags and their help from the models.
 - ``kafka_config``: reads Kafka client properties, which ``confluent_kafka`` checks; ``java_properties``: translates a
   Java client's properties; ``broker_tls``: creates the gateway's TLS context for brokers.

@@ -10,6 +10,7 @@ from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, parse_rules
 from rebalance_agent.gateway.rule_texts import RULE_TEXT_MAX
 from rebalance_agent.gateway.seat_rules import ADMISSION_SECONDS_MAX, parse_seat_rules
 from rebalance_agent.gateway.telemetry.client_subscription import PREFIXES_TEXT_MAX, metric_prefixes
+from rebalance_agent.runtime.settings.agent_ports import BROKER_PORT_BASE, GATEWAY_PORT
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.settings.text_types import GatewayAddress, Text, checked, overlap, split_address
 
@@ -24,10 +25,13 @@ class GatewaySettings(SidecarSettings):
     """``rebalance-agent gateway``."""
 
     gateway_listen: GatewayAddress = Field(
-        "127.0.0.1:29092", description="bootstrap address for clients, to use as their bootstrap.servers"
+        f"127.0.0.1:{GATEWAY_PORT}", description="bootstrap address for clients, to use as their bootstrap.servers"
     )
     gateway_port_base: int = Field(
-        29_400, ge=0, le=65_000, description="a broker's port is this number plus its node id; 0: any free port"
+        BROKER_PORT_BASE,
+        ge=0,
+        le=65_000,
+        description="a broker's port is this number plus its node id; 0: any free port",
     )
     gateway_advertised_host: Annotated[Text, checked(_host)] = Field(
         "", description="advertised host of every broker; empty: the host of gateway_listen"

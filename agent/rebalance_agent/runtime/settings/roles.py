@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rebalance_agent.http.events_post import EVENTS_PORT
+from rebalance_agent.runtime.settings.agent_ports import WEB_PORT
 from rebalance_agent.runtime.settings.generation_source import GenerationSource
 from rebalance_agent.runtime.settings.text_types import (
     Declarations,
@@ -34,7 +35,6 @@ from rebalance_agent.runtime.settings.text_types import (
 __all__ = [
     "ENV_PREFIX",
     "HIDDEN_GROUPS",
-    "LISTEN",
     "AgentSettings",
     "ListeningSettings",
     "ObserverSettings",
@@ -43,7 +43,7 @@ __all__ = [
 
 ENV_PREFIX = "REBALANCE_AGENT_"
 
-LISTEN = "127.0.0.1:29308"
+LISTEN = f"127.0.0.1:{WEB_PORT}"
 """Default of ``listen``: loopback, because any machine that can connect sees the clients and hosts on the page."""
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"

@@ -15,7 +15,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.model.events import EVENT_KINDS
+from rebalance_agent.runtime.settings.agent_ports import GATEWAY_PORT, WEB_PORT
 from rebalance_agent.runtime.settings.kafka_config import kafka_properties
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
@@ -63,7 +65,7 @@ WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 LOOPBACKS = {"127.0.0.1", "localhost"}
 
 
-def split_address(address: str, example_port: int = 29309) -> tuple[str, int]:
+def split_address(address: str, example_port: int = EVENTS_PORT) -> tuple[str, int]:
     """Return the host and port of ``host:port``; an IPv6 address has brackets. Errors show ``example_port``.
 
     Raises:
@@ -142,11 +144,11 @@ def _event_kinds(text: str) -> None:
 Text = Annotated[str, Field(max_length=TEXT_MAX)]
 EventsAddress = Annotated[str, checked(split_address, empty=False), Field(max_length=TEXT_MAX)]
 GatewayAddress = Annotated[
-    str, checked(partial(split_address, example_port=29092), empty=False), Field(max_length=TEXT_MAX)
+    str, checked(partial(split_address, example_port=GATEWAY_PORT), empty=False), Field(max_length=TEXT_MAX)
 ]
 OptionalEventsAddress = Annotated[str, checked(split_address), Field(max_length=TEXT_MAX)]
 WebAddress = Annotated[
-    str, checked(partial(split_address, example_port=29308), empty=False), Field(max_length=TEXT_MAX)
+    str, checked(partial(split_address, example_port=WEB_PORT), empty=False), Field(max_length=TEXT_MAX)
 ]
 Webhook = Annotated[str, checked(webhook_target), Field(max_length=TEXT_MAX)]
 Pattern = Annotated[str, checked(_pattern), Field(max_length=TEXT_MAX)]

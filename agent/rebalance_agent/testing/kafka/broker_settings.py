@@ -12,14 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rebalance_agent.runtime.settings.agent_ports import AGENT_PORTS
 from rebalance_agent.testing.kafka.listeners import Listener
 
 __all__ = ["HOST", "BrokerNode", "free_ports", "kafka_uuid", "meta_properties", "quorum", "render", "server_properties"]
 
 HOST = "127.0.0.1"
-PORTS = range(20_000, 32_000)
+PORTS = tuple(port for port in range(20_000, 32_000) if port not in AGENT_PORTS)
 """Ports of brokers, below the ports that Linux (from 32768) and macOS (from 49152) use for outgoing connections:
-otherwise a client could take the port of a stopped broker."""
+otherwise a client could take the port of a stopped broker. The ports of agents are left out, so that a user can start
+agents beside brokers."""
 
 VOTERS_MAX = 3
 """Maximum number of controllers."""
@@ -72,7 +74,7 @@ def free_ports(count: int) -> list[int]:
         chosen.add(port)
         if len(chosen) == count:
             return sorted(chosen)
-    msg = f"fewer than {count} ports are free on {HOST} between {PORTS.start} and {PORTS.stop - 1}"
+    msg = f"fewer than {count} ports are free on {HOST} between {PORTS[0]} and {PORTS[-1]}"
     raise OSError(msg)
 
 

@@ -11,6 +11,7 @@ from rebalance_agent.cli.inputs.agent_api import AgentApi, AgentError
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, wants_direct
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.messages import Response
 from rebalance_agent.http.server import HttpServer
@@ -20,6 +21,7 @@ from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 
+TOKEN = "a-token-of-an-observer"
 HOSTILE = 'a "name"\nwith/slashes, %2F, ünï & ?query=#'
 
 
@@ -89,6 +91,29 @@ def test_a_redirect_to_nowhere_is_reported_as_one(location):
     redirect = answering("302 Found", b"", [("Location", location)])
     with served(redirect) as url, pytest.raises(AgentError, match=r"rejects the request \(302\): Found$"):
         AgentApi(url).groups()
+
+
+def test_the_parts_that_do_not_work_are_named_and_the_token_is_sent():
+    readiness = Readiness(("list", "offsets", "topics"))
+    readiness.ready("topics")
+    readiness.unready("list", "listing groups: timed out")
+    with served(WebApp((), readiness, bearer=Bearer(TOKEN), health_open=False)) as url:
+        agent = AgentApi(url, token=TOKEN)
+        assert agent.unready() == (
+            "the observer is not ready (list: listing groups: timed out; offsets: starting): its data may be out of "
+            "date or incomplete"
+        )
+        assert AgentApi(url).unready() == "", "an observer that refuses the request does not say that it is not ready"
+        for part in ("list", "offsets"):
+            readiness.ready(part)
+        assert agent.unready() == ""
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"[" * 100_000, b'{"parts": 3}', b'{"ready": false}'])
+def test_an_answer_about_readiness_that_cannot_be_read_is_no_failure(body):
+    with served(answering("503 Service Unavailable", body)) as url:
+        assert AgentApi(url).unready() == ""
+    assert AgentApi("http://127.0.0.1:1").unready() == ""
 
 
 @pytest.mark.parametrize(
