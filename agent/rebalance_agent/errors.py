@@ -55,7 +55,7 @@ class RebalanceAgentError(Exception):
 class WrongField:
     """The path of a ``field`` and the ``problem`` with it.
 
-    It is no exception: an exception that is kept for later refers to the frames that it left, and so to the whole input.
+    It is no exception: an exception that is kept refers to the frames that it left, and so to the whole input.
     """
 
     field: str
