@@ -75,7 +75,10 @@ class OpenStall:
 
 
 def without_reported(stalls: Mapping[Partition, OpenStall], reports: MemberReports) -> Mapping[Partition, OpenStall]:
-    """Return the stalls that owners have not reported as ended, even if the reports came after the episode settled."""
+    """Return the stalls that owners have not reported as ended, even if the reports came after the episode settled.
+
+    A gateway's report of an owner that has not fetched yet has no end.
+    """
     if not reports:
         return stalls
     owned: dict[Assigned, list[Partition]] = {}
@@ -86,7 +89,9 @@ def without_reported(stalls: Mapping[Partition, OpenStall], reports: MemberRepor
     return {
         partition: stalled
         for partition, stalled in stalls.items()
-        if stalled.owner is None or partition not in resumes[stalled.owner]
+        if stalled.owner is None
+        or (end := resumes[stalled.owner].get(partition)) is None
+        or end.latest_ms >= FOREVER_MS
     }
 
 

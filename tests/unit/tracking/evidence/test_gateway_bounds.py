@@ -156,3 +156,13 @@ def test_the_longest_stall_may_be_one_before_the_same_generation_was_given_again
     work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
     stall = stall_of(*map(by_gateway, reports), *work, *B_GONE, *map(by_gateway, end))
     assert (stall.basis, stall.lower_seconds, stall.seconds) == (Basis.BOUND, 2.91, 24.01)
+
+
+@pytest.mark.parametrize(("fetched_ms", "began"), [(83_050, 83.0), (83_010, WORKED)])
+def test_a_member_that_has_not_fetched_yet_is_still_stalled_in_the_next_rebalance(fetched_ms, began):
+    """It rejoined at once: if it did not fetch in between, it has been stalled since the rebalance before."""
+    work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
+    first = by_gateway(assigned("a", 83_010, fetched_ms, 2, ALL)), by_gateway(revoked("a", 83_060, 83_060, 2, ALL))
+    again = record(84_000, 3, member("a", ALL), joined=83_990), by_gateway(assigned("a", 84_010, 84_050, 3, ALL))
+    stall = stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, *first, *again)
+    assert (stall.lower_seconds, stall.seconds) == (0.95, pytest.approx(84.05 - began))
