@@ -102,7 +102,9 @@ def _verdicts(context, groups, source, events, since_ms, options, folder):
     report = oracle.settled(context, events, since_ms, names, complete=not transactional)
     print(report.summary())
     yield from (oracle.Verdict(str(each), (str(each),)) for each in report.differences)
-    yield oracle.judged(report, context.observer.lives, names, hidden=options.hidden)
+    # No frame shows a generation of a group whose coordinator assigns.
+    shown = {group_name(kind) for kind in groups.kinds if not options.hidden or "group.protocol" not in kind.settings}
+    yield oracle.judged(report, context.observer.lives, shown, hidden=options.hidden)
     yield oracle.back(context.agents)
     for agent in context.agents:
         agent.end()

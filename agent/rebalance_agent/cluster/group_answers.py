@@ -71,6 +71,7 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
         _type(answer),
         answer.partition_assignor or None,
         tuple(sorted(members, key=lambda member: member.member_id)),
+        coordinator=-1 if answer.coordinator is None else answer.coordinator.id,
     )
 
 

@@ -166,6 +166,7 @@ class DescribedGroup:
     """A group in a DescribeGroups response, which contains neither a generation nor members' subscriptions.
 
     ``epochs``: what the responses of ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe add.
+    ``coordinator``: the node id of the broker that answered; -1 if unknown.
     """
 
     group: str
@@ -174,6 +175,7 @@ class DescribedGroup:
     assignor: str | None
     members: tuple[MemberLoad, ...]
     epochs: DescribedEpochs | None = None
+    coordinator: int = -1
 
 
 @dataclass(frozen=True, slots=True)

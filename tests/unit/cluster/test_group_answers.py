@@ -38,6 +38,7 @@ def group(name, state=STABLE, kind=CLASSIC, assigned=(("t", 0),)):
         partition_assignor="range",
         members=[member],
         authorized_operations=None,
+        coordinator=SimpleNamespace(id=7),
     )
 
 

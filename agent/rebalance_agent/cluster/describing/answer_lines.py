@@ -131,6 +131,7 @@ def _described(fields: dict[str, Any]) -> DescribedGroup:
         GroupType(fields["group_type"]),
         fields["assignor"],
         tuple(_member(member) for member in fields["members"]),
+        coordinator=fields["coordinator"],
     )
 
 

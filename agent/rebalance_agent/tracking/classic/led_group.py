@@ -1,31 +1,73 @@
-"""Handles groups known from their leaders' frames when not all of their leaders are behind a gateway."""
+"""Handles groups known from their leaders' frames: what descriptions show of them, and frames do not."""
 
 from __future__ import annotations
+
+from collections import deque
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.completed_generation import Generation
-from rebalance_agent.tracking.observations import DescribedGroup
+from rebalance_agent.tracking.evidence.coordinators import CHANGES_MAX
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, CoordinatorChange
+from rebalance_agent.tracking.observations import DescribedGroup, GroupRecord
+from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["DOUBTED_MS", "LedGroup"]
+__all__ = ["DOUBTED_MS", "UNSEEN_MS", "LedGroup"]
 
 DOUBTED_MS = 2_000
 """How long (ms) descriptions must contradict a generation; events from leaders and gateways take at most a second."""
 
 
+UNSEEN_MS = 15_000
+"""How long (ms) a group may have no description before its coordinator may have changed unnoticed."""
+
+
 class LedGroup:
-    """Notices when a group has changed without a frame: another member leads the group, or the group has no members."""
+    """Notices when a group has changed without a frame: another member leads the group, or the group has no members.
+
+    It also notices when the group gets a new coordinator, which records would show.
+    """
 
     def __init__(self) -> None:
         """Start without doubts."""
         self._doubted: tuple[int, int] | None = None  # the doubted generation, and when it was first contradicted
+        self._coordinator, self._described_ms = -1, -FOREVER_MS
+        self._changes: deque[CoordinatorChange] = deque(maxlen=CHANGES_MAX)
+
+    def coordinator_changes(
+        self, before: Generation | None, record: GroupRecord, context: TrackerContext
+    ) -> tuple[CoordinatorChange, ...]:
+        """Return when the coordinator changed, or may have changed unnoticed, oldest first.
+
+        In a group known from frames only the changes since the generation ``before`` matter, whose coordinator it was.
+        """
+        if record.source is not Source.FRAMES:
+            return context.coordinators.changes(record.partition)
+        since_ms, offset_ms = before.timestamp_ms if before else -FOREVER_MS, context.offset.ms or 0
+        seen = [*self._changes]
+        if record.seen_ms - self._described_ms > UNSEEN_MS:
+            seen.append(CoordinatorChange(self._described_ms, record.seen_ms))
+        changes = (CoordinatorChange(each.after_ms - offset_ms, each.until_ms - offset_ms) for each in seen)
+        return tuple(
+            CoordinatorChange(max(each.after_ms, since_ms), each.until_ms)
+            for each in changes
+            if each.until_ms >= since_ms
+        )
+
+    def _see_coordinator(self, described: DescribedGroup, asked_ms: int) -> None:
+        if described.coordinator < 0:
+            return
+        if described.coordinator != self._coordinator:
+            self._changes.append(CoordinatorChange(self._described_ms, asked_ms))
+        self._coordinator, self._described_ms = described.coordinator, asked_ms
 
     def is_outdated(self, last: Generation, described: DescribedGroup, asked_ms: int) -> bool:
         """Whether all descriptions of the last `DOUBTED_MS` contradict ``last``, including ``described``.
 
         One description is not enough, because the frames of the generation that it shows may not have arrived yet.
         """
+        self._see_coordinator(described, asked_ms)
         if last.source is not Source.FRAMES or asked_ms <= last.seen_ms:
             return False
         if described.state not in (GroupState.STABLE, GroupState.EMPTY):

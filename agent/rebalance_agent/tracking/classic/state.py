@@ -206,7 +206,7 @@ class ClassicState(TrackedGroup):
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
             source=observation.source,
-            coordinator_changes=self._context.coordinators.changes(observation.partition),
+            coordinator_changes=self._led.coordinator_changes(before, observation, self._context),
             outages=self._context.outages_until(observation.seen_ms),
             subtopologies=tasks.subtopologies,
             standby_hosts=tasks.standby_hosts,

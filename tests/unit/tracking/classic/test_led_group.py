@@ -10,7 +10,7 @@ from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.tracking.classic.led_group import DOUBTED_MS
+from rebalance_agent.tracking.classic.led_group import DOUBTED_MS, LedGroup
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, GroupsListed, ListedGroup
 from rebalance_agent.tracking.observed_record import observed_generation
 from rebalance_agent.tracking.tracker import Tracker
@@ -38,12 +38,12 @@ def led(at, generation, owners, *, joined_ms=None, instance=None):
     return observed_generation(event, at_ms)
 
 
-def described(at, owners, state=GroupState.STABLE):
+def described(at, owners, state=GroupState.STABLE, coordinator=-1):
     loads = tuple(
         MemberLoad(f"{client}-{UUID}", None, client, "/h", {"t": partitions} if partitions else {})
         for client, partitions in owners.items()
     )
-    return GroupDescribed(T0 + at, DescribedGroup("g", state, GroupType.CLASSIC, "range", loads))
+    return GroupDescribed(T0 + at, DescribedGroup("g", state, GroupType.CLASSIC, "range", loads, None, coordinator))
 
 
 @pytest.fixture
@@ -152,3 +152,29 @@ def test_the_last_generation_is_published_before_the_group_is_forgotten(outdated
 def test_a_group_known_from_records_is_kept_whatever_is_described(tracker):
     fed(tracker, record(0, 1), *(described(at, {"b": (0, 1)}) for at in (1_000, 2_000, 3_000)), listed(4_000))
     assert tracker.view("g").source is Source.RECORDS
+
+
+SAME = [(at, 1) for at in range(5_000, 35_000, 5_000)]
+
+
+@pytest.mark.parametrize(
+    ("answers", "changes"),
+    [
+        (SAME, []),
+        ([*SAME, (33_000, 2)], [(30_000, 33_000)]),
+        ([*SAME, (32_000, 2), (34_000, 1)], [(30_000, 32_000), (32_000, 34_000)]),
+        (SAME[3:], [(10_000, 20_000)]),  # the observer started then
+        (SAME[:2], [(10_000, 34_900)]),  # no description since 10 s
+        ([(10_000, -1)], [(10_000, 34_900)]),
+        ([], [(10_000, 34_900)]),
+    ],
+)
+def test_descriptions_show_when_the_coordinator_may_have_changed(tracker, answers, changes):
+    """The generation before completed at 10 s; the next one is reported at 34.9 s."""
+    fed(tracker, led(10_000, 7, {"a": (0,)}))
+    state, context = LedGroup(), tracker._context
+    before = tracker.view("g") and tracker._groups.get("g").last
+    for at, coordinator in answers:
+        state.is_outdated(before, described(at, {"a": (0,)}, coordinator=coordinator).value, T0 + at)
+    found = state.coordinator_changes(before, led(34_900, 8, {"a": (0,)}), context)
+    assert [(change.after_ms - T0, change.until_ms - T0) for change in found] == changes
