@@ -173,6 +173,7 @@ def _overview(values: Values) -> str:
 def _plain(summary: str) -> str:
     """Return a summary as a title, with words instead of Prometheus' templates."""
     named = {
+        "share group $group": "a share group",
         "$group": "a group",
         "{{ $labels.topic }}": "a topic",
         "Observer {{ $labels.instance }}": "an observer",

@@ -59,17 +59,18 @@ TAKEN = SeatEvent(
 )  # fmt: skip
 
 
-def seat(name):
-    return member(name, (0, 1), instance=SEAT, client="orders-2")
+def seat(name, instance=SEAT):
+    return member(name, (0, 1), instance=instance, client="orders-2")
 
 
 def test_a_sentence_shows_that_a_seat_was_taken_over():
-    start = topics(0, t=4), listed(500), record(1_000, 1, seat("a"), member("z", (2, 3)), joined=990)
-    handed_over = record(2_100, 1, seat("b"), member("z", (2, 3)), joined=990)
-    for taken, text in (
-        (TAKEN, "at 10.0.0.1) took over its seat"),
-        (None, "orders-2 (10.0.0.1) rejoined with its ins"),
+    for taken, instance, text in (
+        (TAKEN, SEAT, "at 10.0.0.1) took over its seat"),
+        (None, SEAT, "orders-2 (10.0.0.1) took over its seat"),  # its client id and host are those of the one before
+        (None, "static-1", "static-1 (client orders-2, 10.0.0.1) rejoined with its instance id"),
     ):
+        start = topics(0, t=4), listed(500), record(1_000, 1, seat("a", instance), member("z", (2, 3)), joined=990)
+        handed_over = record(2_100, 1, seat("b", instance), member("z", (2, 3)), joined=990)
         report = (MemberReported(T0 + 2_000, taken),) if taken else ()
         _, events = watch(*start, *report, handed_over, tick(150_000))
         sentence = explanation_of(*whole_rebalances(events, 1), 1).rebalances[-1].sentences[0]

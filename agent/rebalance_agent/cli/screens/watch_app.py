@@ -54,6 +54,7 @@ class WatchApp(App[None]):
 class GroupsScreen(Screen[None]):
     """The table of all groups: first groups that lost all their members, then rebalancing groups, then the others."""
 
+    AUTO_FOCUS = "#groups"  # by default the filter has the focus until the screen is complete, and gets the first keys
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "app.quit", "Quit"),
         Binding("slash", "filter", "Filter"),
@@ -94,7 +95,6 @@ class GroupsScreen(Screen[None]):
         """Start polling."""
         self._rows = Rows(self.query_one(DataTable))
         self._draw()
-        self.query_one(DataTable).focus()
         self._poller.start()
 
     def on_unmount(self) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -91,6 +93,10 @@ USUAL_PROPERTIES = frozenset(
 )
 """Properties of connections and logins that an error may suggest, because librdkafka does not list its properties."""
 
+_FILE_PROPERTIES = frozenset(
+    {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"}
+)
+_UNUSABLE_FILE = re.compile(r"(ssl\.[a-z]+\.location) failed")
 _UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 
 SECRET_BYTES_MAX = 1 << 20
@@ -148,6 +154,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     for name, value in properties.items():
         plain = name.removesuffix(".file")
         result[plain] = read_secret(f"kafka.{name}", value) if plain != name else value
+    _check_files(result)
     plain_result = without_token_method(result)
     try:
         AdminClient({**plain_result})
@@ -159,6 +166,10 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_MSK_IAM) from None
         if "GSSAPI" in text:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
+        if (failed := _UNUSABLE_FILE.search(text)) and failed[1] in result:
+            raise InvalidInputError(
+                f"kafka.{failed[1]}", f"{result[failed[1]]} is no usable PEM file: {text}"
+            ) from None
         unknown = _UNKNOWN_PROPERTY.match(text)
         meant = did_you_mean(unknown[1], USUAL_PROPERTIES) if unknown else ""
         raise InvalidInputError("kafka", text + meant) from None
@@ -166,6 +177,21 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         raise InvalidInputError("kafka", str(error)) from None
     check_token_login(result)
     return result
+
+
+def _check_files(properties: Mapping[str, str]) -> None:
+    """Check that TLS files exist and may be read: librdkafka's error has only OpenSSL's codes."""
+    for name in _FILE_PROPERTIES & properties.keys():
+        path = properties[name]
+        if name == "ssl.ca.location" and path == "probe":
+            continue  # librdkafka looks for the system's certificates
+        try:
+            Path(path).stat()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidInputError(f"kafka.{name}", f"cannot read {path}: {reason}") from None
+        if not os.access(path, os.R_OK):
+            raise InvalidInputError(f"kafka.{name}", f"cannot read {path}: Permission denied")
 
 
 def without_secrets(text: str, properties: Mapping[str, str]) -> str:

@@ -34,7 +34,7 @@ GROWTH_MIN = 0.01
 
 _WENT = {
     Trigger.MEMBER_LEFT: ("left", "left"),
-    Trigger.MEMBER_FAILED: ("was expelled", "were expelled"),
+    Trigger.MEMBER_FAILED: ("failed", "failed"),
     None: ("is gone", "are gone"),
 }
 
@@ -68,7 +68,7 @@ def _grows(lag: LagSummary | None) -> bool:
 
 
 def empty_text(group: GroupSummary, now_ms: int) -> str:
-    """Return the known parts of ``Empty since 12:03:07 UTC; its last 3 members were expelled; no lag``.
+    """Return the known parts of ``Empty since 12:03:07 UTC; its last 3 members failed; no lag``.
 
     Members that left by themselves may have crashed and closed their consumers, or may have been stopped on purpose.
     """

@@ -140,18 +140,19 @@ def groups_text(rows: Sequence[WatchRow]) -> str:
 def urgent_lines(rows: Sequence[WatchRow]) -> list[str]:
     """Return lines about groups that recently lost all their members, and about gaps in other groups' assignments."""
     gaps = [f"{row.cells[0]}: {row.gaps}" for row in rows if row.gaps]
-    return [*empty_lines(rows), *_first(gaps, "with such assignments")]
+    return [*empty_lines(rows), *_first(gaps, "has such an assignment", "have such assignments")]
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
     """Return a line for each of the first `EMPTY_LINES_MAX` groups that recently lost all their members."""
-    return _first([f"{row.cells[0]}: {row.empty}" for row in rows if row.empty], "are Empty")
+    return _first([f"{row.cells[0]}: {row.empty}" for row in rows if row.empty], "is Empty", "are Empty")
 
 
-def _first(lines: list[str], what: str) -> list[str]:
+def _first(lines: list[str], one: str, several: str) -> list[str]:
     """Return the first `EMPTY_LINES_MAX` lines, and a line with the number of further groups."""
     left_out = len(lines) - EMPTY_LINES_MAX
-    return [*lines[:EMPTY_LINES_MAX], *([f"and {left_out} more groups {what}"] if left_out > 0 else [])]
+    more = f"and {left_out} more groups {several}" if left_out > 1 else f"and 1 more group {one}"
+    return [*lines[:EMPTY_LINES_MAX], *([more] if left_out > 0 else [])]
 
 
 def text_without_rebalance(group: GroupSummary, none: str) -> str:

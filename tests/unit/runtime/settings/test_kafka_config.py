@@ -32,6 +32,22 @@ def test_a_secret_that_cannot_be_read_is_named_by_its_property(tmp_path):
         client_properties({"sasl.password.file": str(large)})
 
 
+@pytest.mark.parametrize("name", ["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])
+def test_a_tls_file_that_cannot_be_used_is_named_by_its_property(tmp_path, name):
+    file = tmp_path / "ca.pem"
+    given = {"security.protocol": "SSL", name: str(file)}
+    with pytest.raises(InvalidInputError, match=rf"^kafka\.{name}: cannot read {file}: No such file or directory$"):
+        client_properties(given)
+    file.write_text("no certificate")
+    with pytest.raises(InvalidInputError, match=rf"^kafka\.{name}: {file} is no usable PEM file: .*{name} failed"):
+        client_properties(given)
+
+
+def test_a_folder_of_ca_certificates_and_the_systems_are_accepted(tmp_path):
+    for place in (str(tmp_path), "probe"):
+        assert client_properties({"security.protocol": "SSL", "ssl.ca.location": place})["ssl.ca.location"] == place
+
+
 @pytest.mark.parametrize("name", sorted(OWN_PROPERTIES))
 def test_properties_required_for_correctness_cannot_be_set(name):
     for spelling in (name, name.replace(".", "_"), f"{name}.file"):

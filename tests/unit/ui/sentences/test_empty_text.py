@@ -65,7 +65,7 @@ def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, exp
         (emptied(), "Empty since 22:03:20 UTC; its last 3 members are gone; 12 partitions have no owner"),
         (
             emptied(cause=Trigger.MEMBER_FAILED),
-            "Empty since 22:03:20 UTC; its last 3 members were expelled; 12 partitions have no owner",
+            "Empty since 22:03:20 UTC; its last 3 members failed; 12 partitions have no owner",
         ),
         (
             emptied(members=1, unassigned=1, cause=Trigger.MEMBER_LEFT),
@@ -104,6 +104,7 @@ def test_the_first_of_many_are_listed_and_the_others_counted():
     views = [emptied(f"g{number}") for number in range(EMPTY_LINES_MAX + 2)]
     rows = group_rows(GroupList(NOW, len(views), 0, tuple(map(build_summary, views))))
     assert empty_lines(rows)[EMPTY_LINES_MAX:] == ["and 2 more groups are Empty"]
+    assert empty_lines(rows[:-1])[EMPTY_LINES_MAX:] == ["and 1 more group is Empty"]
 
 
 def test_the_page_has_the_sentence_on_top_of_the_list_and_the_group():

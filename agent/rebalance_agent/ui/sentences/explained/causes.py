@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.explained.departed import departed, described
 from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
@@ -67,7 +68,8 @@ def _replaced(rebalance: ObservedRebalance) -> str:
     if not members:
         return "a static member rejoined"
     its, one = ("its", "") if len(members) == 1 else ("their", "s")
-    if all(member.occupant for member in members):
+    # Without an occupant, the consumer has the same client id and host as the one before.
+    if all((member.instance_id or "").startswith(SEAT_PREFIX) for member in members):
         return f"{described(rebalance, members)} took over {its} seat{one}"
     return f"{described(rebalance, members)} rejoined with {its} instance id{one}"
 
