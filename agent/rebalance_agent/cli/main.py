@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import NoReturn
@@ -99,7 +100,8 @@ def _imported(name: str) -> ModuleType:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt after Ctrl-C also if the imported code turns it into another error, as pydantic does."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or handled by the caller
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, or the caller's
         yield
         return
     interrupted = False
@@ -116,6 +118,9 @@ def _interruptible() -> Iterator[None]:
         if interrupted:
             raise KeyboardInterrupt from None
         raise
+    else:
+        if interrupted:  # Python only reports exceptions in destructors
+            raise KeyboardInterrupt
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

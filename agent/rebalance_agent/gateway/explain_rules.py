@@ -14,7 +14,7 @@ from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, Between, SeatRu
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS
-from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
@@ -252,8 +252,10 @@ def _result(rule: Rule, now: DescribedGroup, seats: SeatRule | None) -> str:
         # A client that offers a cooperative and an eager assignor is eager; the group's state shows only one assignor.
         unsure = now.group_type is GroupType.CLASSIC and now.assignor == COOPERATIVE_STICKY
         return f"{kept}{f' if its clients offer only {COOPERATIVE_STICKY}' if unsure else ''}, because {problem}"
-    if not now.members or not now.assignor:
+    if not now.members:
         return "the group has no members: the assignors of members are known when they join"
+    if not now.assignor:
+        return f"the group is {now.state}: its assignor is known when it is {GroupState.STABLE}"
     if now.assignor == name:
         return "the group uses the strategy"
     if hidden := hidden_assignor(rule, now):

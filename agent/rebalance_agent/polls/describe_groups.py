@@ -96,10 +96,11 @@ class DescribePoll:
             # The cluster answered. A group may have a topic that must not be described; permissions are probed
             # separately.
             described = []
+        answered = self._context.clock.now_ms()
         with self._lock:
             for name in asked_groups:  # a deleted group has no description
                 self._unsettled.pop(name, None)
             self._unsettled.update({group.group: None for group in described if group.state not in SETTLED})
         for group in described:
-            self._context.inbox.offer(GroupDescribed(asked, group))
+            self._context.inbox.offer(GroupDescribed(asked, group, answered))
         return True

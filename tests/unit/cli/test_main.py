@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,25 @@ def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", interrupted)
     assert main.main(["observe"]) == main.INTERRUPTED
+
+
+def test_ctrl_c_that_an_import_swallows_is_not_lost(monkeypatch):
+    def swallows(_name):
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(importlib, "import_module", swallows)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main.main(["observe"]) == main.INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_command_can_be_imported_in_another_thread(capsys):
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(main.main, ["strategies", "sticky"]).result() == 0
+    assert "sticky" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("ignored", [False, True])

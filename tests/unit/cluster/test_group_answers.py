@@ -108,6 +108,7 @@ def test_a_consumer_group_with_a_state_unknown_to_librdkafka_is_reconciling_and_
     described = cluster.describe_groups(["a", "b", "c"])
     assert [(each.group, each.state, each.group_type) for each in described] == expected
     assert [each.members[0].assigned for each in described] == [{"t": (0,)}] * 2
+    assert [each.coordinator for each in described] == [7, 7]
 
 
 def test_impossible_partition_numbers_are_omitted(answering):

@@ -49,6 +49,10 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
         (group(assignor="weighted-sticky"), "the group uses the strategy"),
         (group(assignor="lag-aware"), "it is unknown whether the rule applies: a gateway may have added lag-aware"),
         (group(members=0, assignor=None, state=GroupState.EMPTY), "the group has no members"),
+        (
+            group(assignor=None, state=GroupState.PREPARING_REBALANCE),
+            "the group is PreparingRebalance: its assignor is known when it is Stable",
+        ),
     ],
 )
 def test_the_explanation_begins_with_the_result_of_the_rule(now, verdict):

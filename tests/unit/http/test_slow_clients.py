@@ -181,6 +181,17 @@ def test_urgent_requests_of_one_address_do_not_hold_all_connections():
         assert answer(server) == b"ok"
 
 
+def test_urgent_requests_of_one_address_leave_those_of_others_their_places():
+    bounds = {"requests": 2, "urgent_requests": 2, "answers_bytes": 1 << 40}
+    with serving(urgent=("/", "/large"), **bounds) as server, ExitStack() as stack:
+        for _ in range(2):
+            other = socket.create_connection(("127.0.0.1", server.port), 10, source_address=("127.0.0.2", 0))
+            stack.enter_context(other).sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+            assert other.recv(1)
+        assert answer(server) == b"ok"
+        assert COUNTED == [], "no reader was cut off for it"
+
+
 def test_one_response_may_exceed_the_shared_bound():
     with serving(workers=1, answers_bytes=1_000) as server, connect(server) as slow:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")

@@ -125,6 +125,11 @@ def test_a_failure_ends_the_call_and_keeps_the_queues(bench, caplog):
     assert bench.after(LOOK_EVERY_S)[0] == ["b", "c"]
     assert bench.after(RETRY_S - LOOK_EVERY_S) == (["a"], known)
     assert caplog.text.count("no broker answers") == 1
+    bench.failing = {}
+    assert bench.after(RETRY_S)[0] == ["a"]
+    bench.failing = {"b": ClusterError("no broker answers")}
+    bench.after(REFRESH_S)
+    assert caplog.text.count("no broker answers") == 2
 
 
 def test_an_error_of_our_own_does_not_end_the_schedule(bench):

@@ -56,7 +56,8 @@ def _from_agent(groups: AgentApi, group: str) -> GroupPast:
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
     if not events:
         text = f"no rebalance of {group!r} is known from the agent's observations since its start"
-        raise NotKnownError(f"{text}; to read earlier ones, use --bootstrap-servers HOST:PORT")
+        text = f"{text}; to read earlier ones, use --bootstrap-servers HOST:PORT"
+        raise NotKnownError(f"{text} ({unready})" if (unready := groups.unready()) else text)
     return GroupPast(events, agent_source(groups), known=True)
 
 

@@ -47,6 +47,7 @@ class DeadLetterQueues:
         self._context, self._views = context, views
         self._due: dict[str, float] = {}
         self._queues: dict[str, DeadLetterQueue | None] = {}
+        self._unread = set[str]()  # groups whose last request failed or was denied
         self._warned = LoggedReasons(_log, "dead letter queues of share groups (Kafka 4.4) are not shown: {}")
 
     def __call__(self) -> None:
@@ -59,6 +60,9 @@ class DeadLetterQueues:
         for group in overdue[:GROUPS_MAX]:
             if not self._read(group, now):
                 break  # the cluster probably does not answer: each further request would wait, too
+        self._unread.intersection_update(groups)
+        if not self._unread:
+            self._warned.clear()
         if self._queues:
             # All queues each time: a group that was dropped and is known again has no queue until now.
             self._context.inbox.offer(DeadLetterQueuesSeen(self._context.clock.now_ms(), dict(self._queues)))
@@ -67,11 +71,14 @@ class DeadLetterQueues:
         """Read the settings of one group; return whether the cluster answered."""
         try:
             self._queues[group] = _queue(self._context.cluster.settings("group", group))
+            self._unread.discard(group)
         except AccessDeniedError:
             self._queues[group] = None
+            self._unread.add(group)
             self._warned.warn("the permission DescribeConfigs is missing on some or all of these groups")
         except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
             self._due[group] = now + RETRY_S
+            self._unread.add(group)
             self._warned.warn(failure_reason(error, "dead_letter_queues", _log))
             return False
         self._due[group] = now + REFRESH_S

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rebalance_agent.cluster.access import AccessCheck, Existence, Operations, TopicAccess
+from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.settings.rights import EVERYTHING, Right
 
 __all__ = ["ProbeResult", "RightsProbe", "prove"]
@@ -63,7 +64,10 @@ def _proof(right: Right, topics: Mapping[str, TopicAccess], access: AccessCheck)
 
 
 def _settings(right: Right, access: AccessCheck) -> RightsProbe:
-    reads = access.reads_settings_of_every_group()
+    try:
+        reads = access.reads_settings_of_every_group()
+    except ClusterError as error:  # of an optional right
+        return RightsProbe(ProbeResult.UNKNOWN, str(error))
     if reads is None:
         return RightsProbe(ProbeResult.UNKNOWN, "these brokers have no settings of groups")
     if not reads and right.some_do:

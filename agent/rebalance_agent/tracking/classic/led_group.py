@@ -18,9 +18,9 @@ __all__ = ["DOUBTED_MS", "UNSEEN_MS", "LedGroup"]
 DOUBTED_MS = 2_000
 """How long (ms) descriptions must contradict a generation; events from leaders and gateways take at most a second."""
 
-
 UNSEEN_MS = 15_000
-"""How long (ms) a group may have no description before its coordinator may have changed unnoticed."""
+"""How long (ms) a group may have no description before its coordinator may have changed unnoticed; if descriptions are
+further apart, three pauses between them."""
 
 
 class LedGroup:
@@ -32,7 +32,7 @@ class LedGroup:
     def __init__(self) -> None:
         """Start without doubts."""
         self._doubted: tuple[int, int] | None = None  # the doubted generation, and when it was first contradicted
-        self._coordinator, self._described_ms = -1, -FOREVER_MS
+        self._coordinator, self._described_ms, self._pause_ms = -1, -FOREVER_MS, 0
         self._changes: deque[CoordinatorChange] = deque(maxlen=CHANGES_MAX)
 
     def coordinator_changes(
@@ -40,26 +40,27 @@ class LedGroup:
     ) -> tuple[CoordinatorChange, ...]:
         """Return when the coordinator changed, or may have changed unnoticed, oldest first.
 
-        In a group known from frames only the changes since the generation ``before`` matter, whose coordinator it was.
+        Members of the generation ``before`` were in contact with the coordinator that completed it, so no change counts
+        from an earlier time.
         """
         if record.source is not Source.FRAMES:
             return context.coordinators.changes(record.partition)
+        if record.seen_ms - self._described_ms > max(UNSEEN_MS, 3 * self._pause_ms):
+            self._changes.append(CoordinatorChange(self._described_ms, record.seen_ms))
+            self._described_ms = record.seen_ms
         since_ms, offset_ms = before.timestamp_ms if before else -FOREVER_MS, context.offset.ms or 0
-        seen = [*self._changes]
-        if record.seen_ms - self._described_ms > UNSEEN_MS:
-            seen.append(CoordinatorChange(self._described_ms, record.seen_ms))
-        changes = (CoordinatorChange(each.after_ms - offset_ms, each.until_ms - offset_ms) for each in seen)
+        changes = (CoordinatorChange(each.after_ms - offset_ms, each.until_ms - offset_ms) for each in self._changes)
         return tuple(
-            CoordinatorChange(max(each.after_ms, since_ms), each.until_ms)
-            for each in changes
-            if each.until_ms >= since_ms
+            CoordinatorChange(max(each.after_ms, min(since_ms, each.until_ms)), each.until_ms) for each in changes
         )
 
-    def _see_coordinator(self, described: DescribedGroup, asked_ms: int) -> None:
+    def describe(self, described: DescribedGroup, asked_ms: int, answered_ms: int) -> None:
+        """Process the coordinator of a description that was valid between these times, by the observer's clock."""
         if described.coordinator < 0:
             return
         if described.coordinator != self._coordinator:
-            self._changes.append(CoordinatorChange(self._described_ms, asked_ms))
+            self._changes.append(CoordinatorChange(self._described_ms, answered_ms))
+        self._pause_ms = asked_ms - self._described_ms if self._coordinator >= 0 else 0
         self._coordinator, self._described_ms = described.coordinator, asked_ms
 
     def is_outdated(self, last: Generation, described: DescribedGroup, asked_ms: int) -> bool:
@@ -67,7 +68,6 @@ class LedGroup:
 
         One description is not enough, because the frames of the generation that it shows may not have arrived yet.
         """
-        self._see_coordinator(described, asked_ms)
         if last.source is not Source.FRAMES or asked_ms <= last.seen_ms:
             return False
         if described.state not in (GroupState.STABLE, GroupState.EMPTY):

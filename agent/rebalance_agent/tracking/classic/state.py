@@ -150,8 +150,9 @@ class ClassicState(TrackedGroup):
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
 
-    def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
+    def is_outdated(self, described: DescribedGroup, asked_ms: int, answered_ms: int) -> bool:
         """Whether descriptions show that the group, known from leaders' frames, has changed without a frame."""
+        self._led.describe(described, asked_ms, answered_ms)
         return self.last is not None and self._led.is_outdated(self.last, described, asked_ms)
 
     def resize(self, now_ms: int) -> None:

@@ -212,7 +212,7 @@ class EpochState(TrackedGroup):
 
     def _complete_epoch(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
         before, reached = self.last, self._recorded.generation(self.timestamp_ms, now_ms)
-        if recreated := before is not None and bool(before.members) and reached.number < before.number:
+        if recreated := before is not None and before.group_type is self.group_type and reached.number < before.number:
             if live:
                 yield from self._episodes.flush(now_ms)
             before = None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
-from rebalance_agent.model.group import DeadLetterQueue, GroupState
+from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
@@ -119,7 +119,7 @@ class GroupHistory:
             unsettled=sum(bool(each.last.members) and not each.last.replayed for each in self.episodes.waiting()),
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
-            dead_letter_queue=self._dead_letter_queue,
+            dead_letter_queue=self._dead_letter_queue if base_view.group_type is GroupType.SHARE else None,
             last_episode=shown.closing if shown else None,
             rollout=self.episodes.rollouts.shown,
             rollout_in_progress=self.episodes.rollouts.going_well,

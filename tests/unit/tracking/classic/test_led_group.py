@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
-from rebalance_agent.model.episode import Source
+from rebalance_agent.model.episode import Evidence, Source
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
@@ -15,7 +17,8 @@ from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.observed_record import observed_generation
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad
-from support.tracker.tracking import T0, record, tick
+from support.tracker.tracking import T0, assigned, member, record, tick
+from support.tracker.tracking import listed as polled
 
 UUID = "2c1f4e0a-7c1b-4a57-9d0e-0d5b1f0c3a11"
 
@@ -160,21 +163,49 @@ SAME = [(at, 1) for at in range(5_000, 35_000, 5_000)]
 @pytest.mark.parametrize(
     ("answers", "changes"),
     [
-        (SAME, []),
-        ([*SAME, (33_000, 2)], [(30_000, 33_000)]),
-        ([*SAME, (32_000, 2), (34_000, 1)], [(30_000, 32_000), (32_000, 34_000)]),
-        (SAME[3:], [(10_000, 20_000)]),  # the observer started then
-        (SAME[:2], [(10_000, 34_900)]),  # no description since 10 s
+        (SAME, [(5_100, 5_100)]),
+        ([*SAME, (33_000, 2)], [(5_100, 5_100), (30_000, 33_100)]),
+        ([*SAME, (32_000, 2), (34_000, 1)], [(5_100, 5_100), (30_000, 32_100), (32_000, 34_100)]),
+        (SAME[3:], [(10_000, 20_100)]),  # the observer started then
+        (SAME[:2], [(5_100, 5_100), (10_000, 34_900)]),  # no description since 10 s
+        ([(-10_000, 1), (10_000, 1)], [(-9_900, -9_900)]),  # they are 20 s apart
         ([(10_000, -1)], [(10_000, 34_900)]),
         ([], [(10_000, 34_900)]),
     ],
 )
 def test_descriptions_show_when_the_coordinator_may_have_changed(tracker, answers, changes):
-    """The generation before completed at 10 s; the next one is reported at 34.9 s."""
+    """The generation before completed at 10 s; the next one is reported at 34.9 s. Answers take 0.1 s."""
     fed(tracker, led(10_000, 7, {"a": (0,)}))
     state, context = LedGroup(), tracker._context
-    before = tracker.view("g") and tracker._groups.get("g").last
+    before = tracker._groups.get("g").last
     for at, coordinator in answers:
-        state.is_outdated(before, described(at, {"a": (0,)}, coordinator=coordinator).value, T0 + at)
+        value = described(at, {"a": (0,)}, coordinator=coordinator).value
+        state.describe(value, T0 + at, T0 + at + 100)
     found = state.coordinator_changes(before, led(34_900, 8, {"a": (0,)}), context)
     assert [(change.after_ms - T0, change.until_ms - T0) for change in found] == changes
+
+
+@pytest.mark.parametrize(("moved_ms", "upper_s"), [(None, 347.0), (700_000, 450.5)])
+def test_a_member_that_a_new_coordinator_removed_may_have_stopped_earlier(tracker, moved_ms, upper_s):
+    """b was removed at 799 s. Its session timeout is 45 s, its poll interval 300 s; a new coordinator waits anew.
+
+    The observer's clock is 3 s ahead, and is known to be so from another group's record.
+    """
+    ahead = 3_000
+
+    def seen(at, generation, owners):
+        return replace(led(at, generation, owners), seen_ms=T0 + at + ahead)
+
+    def answer(at):
+        coordinator = 1 if moved_ms is None or at < moved_ms else 2
+        found = described(at + ahead, {"a": (0,), "b": (1,)}, coordinator=coordinator)
+        return replace(found, answered_ms=found.at_ms)
+
+    clock = replace(record(0, 1, member("x", (0,)), group="other"), seen_ms=T0 + ahead)
+    steps = clock, seen(0, 1, {"a": (0,), "b": (1,)}), *(answer(at) for at in range(5_000, 795_000, 5_000))
+    polls = polled(798_500 + ahead), polled(799_000 + ahead, "g"), polled(799_990 + ahead, "g")
+    report = assigned(f"a-{UUID}", 800_000, 800_500, 2, (0, 1), received=804_000)
+    fetched = replace(report, event=replace(report.event, evidence=Evidence.GATEWAY))
+    events = fed(tracker, *steps, *polls, seen(800_000, 2, {"a": (0, 1)}), fetched, tick(900_000))
+    stalls = [event.stall for event in events if isinstance(event, GenerationEvent) and event.generation == 2]
+    assert stalls[-1].upper_partition_seconds == 800.5 + upper_s  # a may have asked for the rebalance itself

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rebalance_agent.model.episode import Trigger
@@ -17,7 +19,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType
 from rebalance_agent.tracking.observations import DeadLetterQueuesSeen
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.epochs import ID, fact, named
+from support.tracker.epochs import ID, fact, group_of_two, named
 from support.tracker.tracking import T0, WHOLE, closing, feed, tick, topics
 
 
@@ -67,6 +69,14 @@ def test_the_dead_letter_queue_stays_when_the_members_change():
     queue = DeadLetterQueue("dlq.g", copies_records=False)
     feed(tracker, DeadLetterQueuesSeen(T0 + 61_000, {"g": queue}), *share(70_000, 3, joins="b", a=(0, 1), b=(0, 1)))
     assert (len(tracker.view("g").members), tracker.view("g").dead_letter_queue) == (2, queue)
+
+
+def test_another_type_of_group_has_no_dead_letter_queue():
+    tracker, _ = followed(*ALONE)
+    feed(tracker, DeadLetterQueuesSeen(T0 + 61_000, {"g": DeadLetterQueue("dlq.g", copies_records=True)}))
+    feed(tracker, *(replace(each, timestamp_ms=T0 + 70_000) for each in group_of_two()[2:]))
+    view = tracker.view("g")
+    assert (view.group_type, view.dead_letter_queue) == (GroupType.CONSUMER, None)
 
 
 def test_a_second_member_with_the_same_partitions_moves_and_stalls_nothing():
