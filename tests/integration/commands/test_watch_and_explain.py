@@ -115,9 +115,9 @@ def test_watch_and_explain_show_that_the_observer_does_not_reach_the_cluster(tmp
         url = f"http://127.0.0.1:{watched.role.port}"
         flags = ("--url", url, "--token-file", str(secret))
         agent = AgentApi(url, secret.read_text().strip())
+        eventually(lambda: not agent.unready())  # rebalances from before are no events
         with members(kafka.bootstrap_servers, "orders", "orders"):
             eventually(lambda: agent.groups().total and agent.rebalances("orders").rebalances)
-            eventually(lambda: not agent.unready())
             assert ended("watch", "--once", *flags)[1] == ""
             kafka.stop_broker(1)
             eventually(lambda: "list: " in agent.unready())
