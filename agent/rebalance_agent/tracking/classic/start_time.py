@@ -14,16 +14,20 @@ from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["CLOCKS_APART_MS", "joined_ms", "start"]
+__all__ = ["CLOCKS_APART_MS", "SYNC_MAX_MS", "joined_ms", "start"]
 
 CLOCKS_APART_MS = 1_000
 """Largest difference (ms) assumed between brokers' clocks."""
+
+SYNC_MAX_MS = 86_400_000
+"""Longest plausible time (ms) from a join phase to the generation's record: rebalance timeouts are shorter."""
 
 
 def joined_ms(before: Generation | None, generation: Generation) -> int | None:
     """Return the end of the join phase (epoch ms) from the record; None if the recorded value is implausible."""
     said_ms = generation.value.current_state_timestamp_ms
-    if said_ms < 0 or not generation.members or (before is not None and said_ms < before.timestamp_ms):
+    since_ms = before.timestamp_ms if before else generation.timestamp_ms - SYNC_MAX_MS
+    if said_ms < 0 or said_ms < since_ms or not generation.members:
         return None
     return min(said_ms, generation.timestamp_ms)
 
