@@ -5,11 +5,11 @@ from __future__ import annotations
 import resource
 import signal
 import time
-import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fuzz.target import MB, Target
+from support.memory import traced_memory
 
 __all__ = ["HANGING_S", "TooDearError", "in_time", "taken"]
 
@@ -59,12 +59,9 @@ def _bytes_max(target: Target, data: bytes) -> int:
 def _weighed(target: Target, data: bytes) -> None:
     """Measure after one warm-up call, so that caches filled at first use do not count."""
     taken(target, data)
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         target.take(data)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        peak = used()[1]
     if peak > (most := _bytes_max(target, data)):
         raise TooDearError(f"{len(data)} bytes took {peak} bytes of memory, more than {most}")
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import json
-import tracemalloc
 
 import pytest
 
@@ -15,6 +14,7 @@ from rebalance_agent.api.posted_events import LINE_BYTES_MAX, PostError, parse_e
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.exchange import HEAD_BYTES_MAX, HttpApplication, RequestRefusedError
 from rebalance_agent.model.event_json import event_from_json, event_to_json, json_object
+from support.memory import traced_memory
 from support.observer.views import member_event
 
 INPUTS = 20
@@ -46,12 +46,11 @@ def test_a_refused_input_is_freed_at_once(refused, size):
     refused(size)
     gc.collect()
     gc.disable()
-    tracemalloc.start()
     try:
-        for _ in range(INPUTS):
-            refused(size)
-        kept, _ = tracemalloc.get_traced_memory()
+        with traced_memory() as used:
+            for _ in range(INPUTS):
+                refused(size)
+            kept, _ = used()
     finally:
-        tracemalloc.stop()
         gc.enable()
     assert kept < INPUTS * size / 10

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
@@ -41,6 +40,7 @@ from rebalance_agent.model.partitions import PARTITION_MAX, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberUserData
 from support.examples import examples
 from support.kafka.messages import MESSAGES, messages, mutated
+from support.memory import traced_memory
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 RECORDS = [(base64.b64decode(row["key"]), base64.b64decode(row["value"])) for row in GOLDEN["records"]]
@@ -177,11 +177,10 @@ def test_every_table_reads_or_refuses_any_bytes(message, data):
 @given(st.binary(min_size=4, max_size=4))
 def test_a_claimed_length_never_costs_more_than_the_present_bytes(claim):
     for data in (b"\0\0" + claim, b"\0\1\0\0\0\0" + claim, b"\0\0\0\0\0\0" + claim + bytes(40)):
-        tracemalloc.start()
-        with contextlib.suppress(DecodeError):
-            decode_subscription(data)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        with traced_memory() as used:
+            with contextlib.suppress(DecodeError):
+                decode_subscription(data)
+            peak = used()[1]
         assert peak < 50_000
 
 

@@ -1,5 +1,4 @@
 import json
-import tracemalloc
 
 import pytest
 
@@ -11,6 +10,7 @@ from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
 from rebalance_agent.model.event_json import json_line
 from support.http.asked import ask
+from support.memory import traced_memory
 from support.observer.views import assign_event, member_event, with_own_id
 
 TOKEN = "0123456789abcdef"
@@ -167,12 +167,9 @@ def test_partitions_above_the_rate_are_refused_before_they_are_decoded():
     sidecar = Sidecar(partitions_rate=100_000)
     many = body(*[member_event(partitions={"t": tuple(range(100_000))})] * 10)
     assert sidecar.post(many)[0] == 200
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         status, answer, headers = sidecar.post(many)
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000
-    finally:
-        tracemalloc.stop()
+        assert used()[1] < 1_000_000
     assert (status, headers["Retry-After"]) == (429, "10")
     assert "partitions" in answer["error"]
     sidecar.clock.advance(10_000)

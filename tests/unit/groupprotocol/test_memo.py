@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import pytest
 
 from rebalance_agent.cluster.name_filters import NameFilter
@@ -12,6 +10,7 @@ from rebalance_agent.groupprotocol.wire.memo import LENGTH_MAX, remembered
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.polls.commits import CommittedOffsets
 from support.kafka.commits import Shown, commit_key
+from support.memory import traced_memory
 from support.observer.fakes import FakeRecord, fake_context
 
 LONG, MANY = "x" * 30_000, 300
@@ -45,11 +44,8 @@ def _commits():
 @pytest.mark.parametrize("made", [_filtered, _hidden_groups, _commits])
 def test_long_names_of_hidden_groups_are_not_kept(made):
     receive = made()
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         for number in range(MANY):
             receive(number)
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept, _ = used()
     assert kept < MANY * len(LONG) / 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -13,6 +12,7 @@ from rebalance_agent.metrics.export import owned_partitions
 from rebalance_agent.metrics.export.owned_partitions import ConsumerKey, OwnedPartitions, OwnedRanges
 from rebalance_agent.model.partition_ranges import PartitionRanges
 from rebalance_agent.model.partitions import to_ranges
+from support.memory import traced_memory
 
 CONSUMERS = [ConsumerKey("p", group, name) for group in ("g", "h") for name in "abc"]
 
@@ -101,12 +101,9 @@ def test_the_ranges_of_a_topic_are_bounded(monkeypatch, step):
 
 @pytest.mark.parametrize("some", [{f"t{n}": (1,) for n in range(2_000)}, {"t": tuple(range(0, 60_000, 2))}])
 def test_the_memory_is_at_most_the_counted_bytes(some):
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
+    with traced_memory() as used:
+        before, _ = used()
         kept = OwnedPartitions()
         kept.assign(CONSUMERS[0], {sys.intern(topic): numbers for topic, numbers in some.items()})
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        after, _ = used()
     assert kept.size_bytes / 3 < after - before < kept.size_bytes

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +11,7 @@ from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges, among, as_ranges
 from rebalance_agent.model.partitions import count_partitions, pairs, to_ranges
+from support.memory import traced_memory
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1)
 
@@ -61,12 +60,9 @@ def test_invalid_ranges_are_refused(text):
 def test_an_event_is_decoded_without_expanding_its_ranges():
     data = {**event_to_json(REVOKED), "partitions": {"t": "0-99999"}}
     event_from_json(data)
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         event = event_from_json(data)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        _, peak = used()
     assert count_partitions(event.partitions) == 100_000
     assert peak < 50_000
     assert event_to_json(event)["partitions"] == {"t": "0-99999"}

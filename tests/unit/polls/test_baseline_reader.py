@@ -1,5 +1,4 @@
 import json
-import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -8,6 +7,7 @@ from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.baseline import AdviceSavings, BaselineScope, GroupBaseline, HourBaseline
 from rebalance_agent.polls import baseline_reader as module
 from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, CALL_S, Baseline, Baselines, BaselinesReader
+from support.memory import traced_memory
 from support.observer.fakes import FakeRecord, fake_context
 
 MONDAY = 1_704_067_200_000  # 2024-01-01 00:00 UTC
@@ -102,14 +102,13 @@ def test_the_bytes_of_names_and_numbers_are_bounded(monkeypatch, caplog):
 
 def test_baselines_are_counted_with_at_least_their_memory():
     for hours in ([(0, 0.5)], []):
-        tracemalloc.start()
-        before, _ = tracemalloc.get_traced_memory()
-        known = Baselines()
-        for number in range(500):
-            of = GroupBaseline("c", f"group-{number}", MONDAY, (), AdviceSavings(open_predicted=number / 7))
-            known.put(replace(of, hours=baseline("g", *hours).hours) if hours else of)
-        after, _ = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
+        with traced_memory() as used:
+            before, _ = used()
+            known = Baselines()
+            for number in range(500):
+                of = GroupBaseline("c", f"group-{number}", MONDAY, (), AdviceSavings(open_predicted=number / 7))
+                known.put(replace(of, hours=baseline("g", *hours).hours) if hours else of)
+            after, _ = used()
         assert known.size_bytes / 2 < after - before < known.size_bytes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tracemalloc
 
 import pytest
 import structlog
@@ -35,6 +34,7 @@ from rebalance_agent.model.subscription import ConsumerSubscription
 from support.gateway.acts import RecordedActs
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway, settle
 from support.gateway.seats import CHEAP, STABLE, newcomer, only, seated, seats
+from support.memory import traced_memory
 from support.seats.frame_steps import OTHER_TOPIC, UNKNOWN, ended, member, run, waiting
 
 MEBIBYTE = 1024 * 1024
@@ -273,16 +273,15 @@ async def test_observing_keeps_no_large_subscriptions_of_newcomers():
     gateway = SeatGateway("orders=observe")
     client = SeatClient(gateway)
     await client.send(client._join_request(member_id="", metadata=large(MEBIBYTE)))  # kafka-python keeps its buffer
-    tracemalloc.start()
-    for number in range(16):
-        answer = await client.send(client._join_request(member_id="", metadata=large(MEBIBYTE, number)))
-        assert answer.error_code == 79
-        client.sent.clear()
-        client.shown.clear()
-        gateway.coordinator.came.clear()
-    used, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert used < 16 * HELD_BYTES_MAX + MEBIBYTE
+    with traced_memory() as used:
+        for number in range(16):
+            answer = await client.send(client._join_request(member_id="", metadata=large(MEBIBYTE, number)))
+            assert answer.error_code == 79
+            client.sent.clear()
+            client.shown.clear()
+            gateway.coordinator.came.clear()
+        taken, _ = used()
+    assert taken < 16 * HELD_BYTES_MAX + MEBIBYTE
 
 
 @run
@@ -321,17 +320,16 @@ async def test_a_thousand_held_joins_of_the_largest_size_cost_little_memory(monk
     topics = tuple(f"{number:04x}" for number in range(5_000))
     data = encode_subscription(ConsumerSubscription(3, topics))
     assert len(data) < HELD_BYTES_MAX
-    tracemalloc.start()
-    clients = [SeatClient(gateway, f"new-{number}") for number in range(50)]
-    tasks = [asyncio.create_task(each.enter(metadata=bytes(bytearray(data)))) for each in clients]
-    await settle()
-    used, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    with traced_memory() as used:
+        clients = [SeatClient(gateway, f"new-{number}") for number in range(50)]
+        tasks = [asyncio.create_task(each.enter(metadata=bytes(bytearray(data)))) for each in clients]
+        await settle()
+        taken, _ = used()
     assert gateway.acts.held in (0, 50)
     for each in tasks:
         each.cancel()
-    print("bytes of each", used // 50, "of", len(data))
-    assert used < 50 * 4 * HELD_BYTES_MAX
+    print("bytes of each", taken // 50, "of", len(data))
+    assert taken < 50 * 4 * HELD_BYTES_MAX
 
 
 # -- no request waits beyond the bound -----------------------------------------------------------------------------

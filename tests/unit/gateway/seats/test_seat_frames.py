@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import tracemalloc
 
 import pytest
 from kafka.protocol.consumer.group import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest
@@ -19,6 +18,7 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.model.subscription import ConsumerSubscription
 from rebalance_agent.runtime.processes.gateway import _watch
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
+from support.memory import traced_memory
 from support.seats.frame_steps import OTHER_TOPIC, REBALANCING, UNKNOWN, ended, member, run, waiting
 
 MEBIBYTE = 1024 * 1024
@@ -505,16 +505,15 @@ async def test_a_thousand_held_joins_cost_no_thread_and_little_memory(monkeypatc
     gateway = SeatGateway()
     await member(gateway)
     threads = threading.active_count()
-    tracemalloc.start()
-    clients = [SeatClient(gateway, f"new-{number}") for number in range(1_000)]
-    tasks = [asyncio.create_task(each.enter()) for each in clients]
-    await settle()
-    gateway.seats.step()
-    used, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    with traced_memory() as used:
+        clients = [SeatClient(gateway, f"new-{number}") for number in range(1_000)]
+        tasks = [asyncio.create_task(each.enter()) for each in clients]
+        await settle()
+        gateway.seats.step()
+        taken, _ = used()
     assert gateway.acts.held == 1_000
     assert threading.active_count() <= threads
-    assert used < 50 * MEBIBYTE
+    assert taken < 50 * MEBIBYTE
     for each in tasks:
         each.cancel()
 

@@ -1,13 +1,13 @@
 """Pushes of clients are decompressed within bounds."""
 
 import gzip
-import tracemalloc
 import zlib
 
 import pytest
 
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import PUSH_BYTES_MAX, UNPACKED_BYTES_MAX, unpacked
+from support.memory import traced_memory
 
 NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 
@@ -37,12 +37,9 @@ def test_a_push_one_byte_above_the_bound_is_refused_after_decompression():
 def test_a_decompression_bomb_takes_no_more_memory_than_the_bound():
     bomb = gzip.compress(bytes(60 * 2**20))
     assert len(bomb) <= PUSH_BYTES_MAX
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         assert refused(bomb, GZIP) is PushOutcome.TOO_LARGE
-        assert tracemalloc.get_traced_memory()[1] < 4 * UNPACKED_BYTES_MAX
-    finally:
-        tracemalloc.stop()
+        assert used()[1] < 4 * UNPACKED_BYTES_MAX
 
 
 @pytest.mark.parametrize("codec", [SNAPPY, LZ4, ZSTD, -1, 127])

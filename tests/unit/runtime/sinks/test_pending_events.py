@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tracemalloc
 
 import pytest
 from structlog.testing import capture_logs
@@ -11,6 +10,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.runtime.processes.sidecar import workload
 from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, PendingEvents
+from support.memory import traced_memory
 from support.observer.fakes import Calls
 
 POD = Workload(pod="orders-1", node="n1")
@@ -82,12 +82,9 @@ def test_pending_events_are_bounded_in_bytes():
 @pytest.mark.no_cover  # many times over what others count
 def test_pending_events_of_many_partitions_take_little_memory():
     relay, events = PendingEvents(POD, Calls().dropped), [_event(number) for number in range(20)]
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         relay.put(dataclasses.replace(event, partitions={"t": tuple(range(50_000))}) for event in events)
-        assert tracemalloc.get_traced_memory()[0] < 1_000_000
-    finally:
-        tracemalloc.stop()
+        assert used()[0] < 1_000_000
 
 
 def test_pending_events_at_the_end_are_counted_and_reported():

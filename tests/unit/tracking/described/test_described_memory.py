@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
 
 import pytest
 
@@ -14,6 +13,7 @@ from rebalance_agent.tracking.memory.state_budget import NEW_GROUPS_UP_TO
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad
+from support.memory import traced_memory
 
 EPOCHS = pytest.mark.parametrize("epochs", [True, False], ids=["with epochs", "without"])
 
@@ -93,13 +93,10 @@ def test_a_described_group_counts_for_what_it_takes(epochs):
     tracker = Tracker("c")
     tracker.observe(TopicsSeen(0, {"t": 10}))
     gc.collect()
-    tracemalloc.start(1)
-    try:
+    with traced_memory() as used:
         for number in range(10):
             tracker.observe(_described(f"g{number}", 20, 1_000 + number, epochs=epochs))
             assert tracker.view(f"g{number}") is not None
         gc.collect()
-        taken, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        taken, _ = used()
     assert taken <= tracker.state_budget.size_bytes <= 10 * taken

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import time
-import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -28,6 +27,7 @@ from rebalance_agent.tracking.evidence.kept_reports import (
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
+from support.memory import traced_memory
 from support.observer.fakes import FakeClock
 from support.observer.scrapes import families
 from support.tracker.epochs import current, fact, joins, named, target
@@ -198,16 +198,13 @@ def test_the_size_of_a_report_is_that_of_its_text_and_not_of_its_claimed_partiti
 
 
 def test_members_that_claim_every_possible_partition_take_little_memory():
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         budget = ReportBudget()
         logs = [MemberReports(budget) for _ in range(300)]
-        before, _ = tracemalloc.get_traced_memory()
+        before, _ = used()
         for number, log in enumerate(logs):
             assert log.add(parse_report(json_line(_claim(f"m{number}", "0-99999"))), T0 + 10_000)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        after, _ = used()
     # As lists of numbers these would be 300 x 4 MB.
     assert after - before <= REPORT_BYTES_MAX - budget.left < 10**6
 
@@ -321,11 +318,8 @@ def _long_names(groups, rebalances):
 
 def test_the_memory_of_groups_with_very_long_names_is_a_small_multiple_of_the_names():
     history = list(_long_names(20, 4))
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         tracker, _ = watch(*history)
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept, _ = used()
     assert len(tracker.groups()) == 20
     assert kept < 20 * 5 * 30_000, "a key for the commits of each partition would be 20 times the name"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -15,6 +14,7 @@ from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget, report_bytes
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from support.memory import traced_memory
 from support.tracker.tracking import T0, feed, listed, member, record, said, tick, topics, watch
 
 WHERE = ("pod", "node", "workload", "image")
@@ -64,16 +64,13 @@ def test_the_counted_memory_of_reports_is_at_least_half_and_at_most_twice_the_tr
     lines = [_line(number, **fields) for number in range(50)]
     parse_report(lines[0])
     kept, counted = KeptReports(ReportBudget(10**9)), 0
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
+    with traced_memory() as used:
+        before, _ = used()
         for line in lines:
             event = parse_report(line)
             assert kept.add(event, stranger=False)
             counted += report_bytes(event)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        after, _ = used()
     assert counted / 2 < after - before < counted * 2
 
 
@@ -96,12 +93,9 @@ def _claims(callback, generation, partitions, started):
 
 
 def _peak_bytes(work):
-    tracemalloc.start()
-    try:
+    with traced_memory() as used:
         work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        return used()[1]
 
 
 @pytest.mark.parametrize("partitions", [INVENTED, SINGLE])

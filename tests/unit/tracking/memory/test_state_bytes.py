@@ -14,6 +14,7 @@ from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.tracking.memory.state_budget import AWAITED_BYTES, GROUP_BYTES, state_bytes
 from rebalance_agent.tracking.observed_record import observed_record
 from rebalance_agent.tracking.tracker import Tracker
+from support.memory import traced_memory
 from support.tracker.tracking import T0, committed, feed, member, record, tick, topics
 
 GROUPS = 10
@@ -42,8 +43,7 @@ def test_a_state_counts_for_what_it_takes_while_it_rebalances_and_at_rest(member
     tracker = Tracker("c")
     feed(tracker, topics(0, orders=PARTITIONS), commits=False)
     gc.collect()
-    tracemalloc.start(1)
-    try:
+    with traced_memory():
         for at in (0, 5_000, 10_000):
             _rebalance(tracker, at // 5_000, at, members)
             _pass_time(tracker, at + 5_000)
@@ -51,8 +51,6 @@ def test_a_state_counts_for_what_it_takes_while_it_rebalances_and_at_rest(member
         for at in range(30_000, REST_MS, 100_000):
             _pass_time(tracker, at)
         _check(tracker)
-    finally:
-        tracemalloc.stop()
 
 
 def _check(tracker):
@@ -68,15 +66,12 @@ def test_each_generation_that_is_kept_counts_for_its_own_size():
     tracker = Tracker("c")
     feed(tracker, topics(0, t=2_000), commits=False)
     gc.collect()
-    tracemalloc.start(1)
-    try:
+    with traced_memory() as used:
         for number in range(1, 15):
             partitions = tuple(range(2_000)) if number % 2 else (0, 1)
             feed(tracker, record(2_000 * number, number, member("a", partitions)), tick(2_000 * number), commits=False)
         gc.collect()
-        taken, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        taken, _ = used()
     assert taken <= 2 * tracker.state_budget.size_bytes
 
 
