@@ -71,9 +71,10 @@ def explain(
     if rule is None:
         lines += _nothing(rules, seat_rule)
     else:
-        lines += [*_entry("Result", _result(rule, now, seat_rule)), ""] if now else []
+        obstacle = rewrite_obstacle(rule, now) if now else ""
+        lines += [*_entry("Result", _result(rule, now, seat_rule, obstacle)), ""] if now else []
         lines += _rule_entries(rule)
-        lines += [] if now and rewrite_obstacle(rule, now) else _effect(rule)
+        lines += [] if obstacle else _effect(rule)
     lines += _seat_entries(group, seats, seat_rule, now, admission_seconds)
     lines += _entry("Past", past) if seat_rule and past else []
     lines += ["", *_state(now, unknown, similar)]
@@ -245,13 +246,13 @@ def _entry(label: str, text: str) -> list[str]:
     return textwrap.wrap(f"{label:<{_INDENT}}{text}", _WIDTH, subsequent_indent=" " * _INDENT, break_on_hyphens=False)
 
 
-def _result(rule: Rule, now: DescribedGroup, seats: SeatRule | None) -> str:
+def _result(rule: Rule, now: DescribedGroup, seats: SeatRule | None, obstacle: str) -> str:
     name = rule.strategy.name
-    if problem := rewrite_obstacle(rule, now):
+    if obstacle:
         kept = "the group keeps its own assignor" if _acts(seats) else "nothing is rewritten"
         # A client that offers a cooperative and an eager assignor is eager; the group's state shows only one assignor.
         unsure = now.group_type is GroupType.CLASSIC and now.assignor == COOPERATIVE_STICKY
-        return f"{kept}{f' if its clients offer only {COOPERATIVE_STICKY}' if unsure else ''}, because {problem}"
+        return f"{kept}{f' if its clients offer only {COOPERATIVE_STICKY}' if unsure else ''}, because {obstacle}"
     if not now.members:
         return "the group has no members: the assignors of members are known when they join"
     if not now.assignor:

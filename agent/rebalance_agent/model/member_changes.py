@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
+from rebalance_agent.model.reported.seat_event import names_seat
 
 __all__ = ["HasIdentity", "MemberChanges", "consumer_name", "identity", "member_changes", "member_name"]
 
@@ -42,8 +42,7 @@ def member_name(client_id: str, instance_id: str | None, *, pod: str | None = No
     The pod is the name under which people find logs and restart a member; many static members have it as instance id.
     An instance id that a gateway gave is a name for the coordinator alone.
     """
-    given = instance_id is not None and instance_id.startswith(SEAT_PREFIX)
-    return pod or (client_id if given else instance_id) or client_id
+    return pod or (client_id if names_seat(instance_id) else instance_id) or client_id
 
 
 def consumer_name(client_id: str, group: str) -> str:

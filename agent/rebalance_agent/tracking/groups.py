@@ -166,7 +166,9 @@ class GroupStates:
         A state from descriptions with epochs is also dropped if such descriptions are refused now.
         """
         state = self._states.get(described.group)
-        if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms, now_ms):
+        if isinstance(state, ClassicState):
+            state.led.describe(described, asked_ms, now_ms)
+        if isinstance(state, ClassicState | DescribedState) and state.is_outdated(described, asked_ms):
             yield from self.settle(state, now_ms)
 
     def is_known(self, name: str) -> bool:

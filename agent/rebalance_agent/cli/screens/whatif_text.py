@@ -30,10 +30,9 @@ _NAMES = 2
 def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
     """Return the text that the command prints. ``source`` describes where the events come from."""
     count = what_if.recorded.generations
-    where, *more = f"{source.rstrip('.')}.".splitlines()
-    heading = f"{printable(what_if.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
+    heading = f"{printable(what_if.group)}: {plural(count, 'rebalance')} replayed, from {source}."
     parts = [
-        "\n".join([heading, *more]),
+        heading,
         _table(what_if),
         "\n".join(_refused(what_if.outcomes)),
         "\n".join([*_trust(what_if), *_fidelity(what_if, fidelity)]),

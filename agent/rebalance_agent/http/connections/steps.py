@@ -221,8 +221,8 @@ class ConnectionSteps:
     def _enqueue(self, connection: Connection) -> None:
         """Queue a request for a worker, or refuse it if there are too many."""
         # Otherwise one client's urgent requests could hold all connections, and none could be ended for a new client.
-        held = urgent_held(self.open, connection.address[0])
-        preferred = connection.urgent and held < self._limits.urgent_requests
+        limit, host = self._limits.urgent_requests, connection.address[0]
+        preferred = connection.urgent and urgent_held(self.open, host) < limit
         if not preferred and requests_held(self.open) >= self._limits.requests:
             slowest = slowest_reader(self.open, self._clock.monotonic())
             if slowest is None:

@@ -8,10 +8,15 @@ from typing import ClassVar
 
 from rebalance_agent.model.reported.workload import Workload
 
-__all__ = ["SEAT_PREFIX", "Act", "ActOutcome", "SeatEvent", "SeatOccupant"]
+__all__ = ["SEAT_PREFIX", "Act", "ActOutcome", "SeatEvent", "SeatOccupant", "names_seat"]
 
 SEAT_PREFIX = "rebalance-agent-seat-"
 """Prefix of every instance id that a gateway assigns."""
+
+
+def names_seat(instance_id: str | None) -> bool:
+    """Whether a gateway assigned this instance id."""
+    return instance_id is not None and instance_id.startswith(SEAT_PREFIX)
 
 
 class Act(StrEnum):

@@ -60,10 +60,15 @@ SECRET_PROPERTIES = frozenset(
 
 SERVERS = "bootstrap.servers"
 
+_FILE_PROPERTIES = frozenset(
+    {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"}
+)
+
 USUAL_PROPERTIES = frozenset(
     {
         SERVERS,
         *SECRET_PROPERTIES,
+        *_FILE_PROPERTIES,
         "client.dns.lookup",
         "client.id",
         "client.rack",
@@ -82,20 +87,13 @@ USUAL_PROPERTIES = frozenset(
         "sasl.username",
         "security.protocol",
         "socket.timeout.ms",
-        "ssl.ca.location",
         "ssl.ca.pem",
-        "ssl.certificate.location",
         "ssl.certificate.pem",
         "ssl.endpoint.identification.algorithm",
-        "ssl.key.location",
-        "ssl.keystore.location",
     }
 )
 """Properties of connections and logins that an error may suggest, because librdkafka does not list its properties."""
 
-_FILE_PROPERTIES = frozenset(
-    {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"}
-)
 _UNUSABLE_FILE = re.compile(r"(ssl\.[a-z]+\.location) failed")
 _UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 

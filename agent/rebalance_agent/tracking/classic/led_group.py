@@ -40,8 +40,9 @@ class LedGroup:
     ) -> tuple[CoordinatorChange, ...]:
         """Return when the coordinator changed, or may have changed unnoticed, oldest first.
 
-        Members of the generation ``before`` were in contact with the coordinator that completed it, so no change counts
-        from an earlier time.
+        A period without descriptions before ``record`` counts as such a change, for later generations, too. Members of
+        the generation ``before`` were in contact with the coordinator that completed it, so no change counts from an
+        earlier time.
         """
         if record.source is not Source.FRAMES:
             return context.coordinators.changes(record.partition)

@@ -35,7 +35,10 @@ __all__ = ["ClassicState"]
 
 
 class ClassicState(TrackedGroup):
-    """The state of one classic group. Times passed in are by the observer's clock."""
+    """The state of one classic group. Times passed in are by the observer's clock.
+
+    ``led``: what descriptions show of the group.
+    """
 
     def __init__(
         self, group: str, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
@@ -45,7 +48,7 @@ class ClassicState(TrackedGroup):
         self._origin = predecessor.last if predecessor else None
         self._migration_number = predecessor.number if predecessor else None
         self._last_live = False
-        self._led = LedGroup()
+        self.led = LedGroup()
         self._deduplicator = RecordDeduplicator()
         self._sizes: Mapping[str, int] = {}
         self._in_progress = InProgress()
@@ -150,10 +153,9 @@ class ClassicState(TrackedGroup):
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
 
-    def is_outdated(self, described: DescribedGroup, asked_ms: int, answered_ms: int) -> bool:
+    def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
         """Whether descriptions show that the group, known from leaders' frames, has changed without a frame."""
-        self._led.describe(described, asked_ms, answered_ms)
-        return self.last is not None and self._led.is_outdated(self.last, described, asked_ms)
+        return self.last is not None and self.led.is_outdated(self.last, described, asked_ms)
 
     def resize(self, now_ms: int) -> None:
         """Process a change of the cluster's topics: partition counts, or names of topic ids."""
@@ -207,7 +209,7 @@ class ClassicState(TrackedGroup):
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
             source=observation.source,
-            coordinator_changes=self._led.coordinator_changes(before, observation, self._context),
+            coordinator_changes=self.led.coordinator_changes(before, observation, self._context),
             outages=self._context.outages_until(observation.seen_ms),
             subtopologies=tasks.subtopologies,
             standby_hosts=tasks.standby_hosts,

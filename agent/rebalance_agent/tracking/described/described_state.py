@@ -77,7 +77,7 @@ class DescribedState(TrackedGroup):
         """Whether a change of ``topics`` affects the group, because it subscribes to at least one of them."""
         return self.known and not topics.isdisjoint(subscribed_topics(self._snapshot()))
 
-    def is_outdated(self, described: DescribedGroup, asked_ms: int, _answered_ms: int) -> bool:
+    def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
         """Whether ``described`` has no epochs and the last description with epochs is old."""
         return described.epochs is None and asked_ms - self._asked_ms > OUTDATED_MS
 

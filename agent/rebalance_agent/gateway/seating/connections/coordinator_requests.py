@@ -23,7 +23,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
     NO_ERROR,
     NOT_COORDINATOR,
 )
-from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
+from rebalance_agent.model.reported.seat_event import names_seat
 
 __all__ = [
     "CONSUMER",
@@ -133,8 +133,7 @@ class ClassicRequests:
         if one is None or one.group_state not in _PHASES:
             return None
         members = one.members or ()
-        by_instance = {member.group_instance_id or "": member.member_id for member in members}
-        seats = {name: member_id for name, member_id in by_instance.items() if name.startswith(SEAT_PREFIX)}
+        seats = {each.group_instance_id: each.member_id for each in members if names_seat(each.group_instance_id)}
         consumers = one.protocol_type in ("", CONSUMER)
         ids = frozenset(member.member_id for member in members)
         return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seats)

@@ -27,7 +27,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
     NO_ERROR,
     UNSUPPORTED_VERSION,
 )
-from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
+from rebalance_agent.model.reported.seat_event import names_seat
 
 __all__ = ["EpochRequests", "leave_for_a_while"]
 
@@ -62,11 +62,7 @@ class EpochRequests:
         exists = one["error_code"] == NO_ERROR and one["group_state"] != _DEAD
         members = one["members"] if exists else []
         phase = GroupPhase.EMPTY if not exists or one["group_state"] == _EMPTY else GroupPhase.STABLE
-        seats = {
-            member["instance_id"]: member["member_id"]
-            for member in members
-            if (member["instance_id"] or "").startswith(SEAT_PREFIX)
-        }
+        seats = {member["instance_id"]: member["member_id"] for member in members if names_seat(member["instance_id"])}
         consumers = all(member["member_type"] == _CONSUMER_TYPE for member in members)
         ids = frozenset(member["member_id"] for member in members)
         return Described(phase, exists, consumers, ids, seats, one["group_epoch"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
-from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
+from rebalance_agent.model.reported.seat_event import names_seat
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.explained.departed import departed, described
 from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
@@ -69,7 +69,7 @@ def _replaced(rebalance: ObservedRebalance) -> str:
         return "a static member rejoined"
     its, one = ("its", "") if len(members) == 1 else ("their", "s")
     # Without an occupant, the consumer has the same client id and host as the one before.
-    if all((member.instance_id or "").startswith(SEAT_PREFIX) for member in members):
+    if all(names_seat(member.instance_id) for member in members):
         return f"{described(rebalance, members)} took over {its} seat{one}"
     return f"{described(rebalance, members)} rejoined with {its} instance id{one}"
 
