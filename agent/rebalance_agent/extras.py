@@ -6,5 +6,5 @@ __all__ = ["install_text"]
 
 
 def install_text(extra: str) -> str:
-    """Return the command for a checkout, and the one for a released package."""
-    return f"in a checkout: pip install '.[{extra}]', or: pip install 'kafka-rebalance-agent[{extra}]'"
+    """Return the command for a checkout; no release is on PyPI yet."""
+    return f"in a checkout: pip install '.[{extra}]'"

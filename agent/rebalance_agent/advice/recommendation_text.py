@@ -71,7 +71,9 @@ def _sooner(slow: SlowMember) -> str:
         return f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls"
     if slow.stop_seconds < slow.seconds / 2:
         return f"Make {slow.name} stop sooner, with a shorter revoked callback"
-    return f"Make {slow.name} detect rebalances sooner, with a lower heartbeat.interval.ms or less work between two polls"
+    return (
+        f"Make {slow.name} detect rebalances sooner, with a lower heartbeat.interval.ms or less work between two polls"
+    )
 
 
 def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:

@@ -33,7 +33,7 @@ STEP_SECONDS_MAX = 40.0
 """Time limit of a step, in seconds; session timeouts, the longest waits, are at most 15 s."""
 
 
-NOT_BEGUN = "did not begin in time"
+NOT_BEGUN = "had not begun when the run ended"
 """The problem of a step that waited for its groups until the end of the run."""
 
 

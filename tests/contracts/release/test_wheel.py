@@ -89,5 +89,5 @@ def test_decode_needs_no_other_package(wheel):
 def test_a_command_with_missing_packages_names_the_extra(wheel, command, extra):
     done = _run(wheel, command, stdin="")
     assert done.returncode == 2
-    assert f"pip install 'kafka-rebalance-agent[{extra}]'" in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr

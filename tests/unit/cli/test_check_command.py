@@ -174,6 +174,7 @@ def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_pa
     ("flags", "message"),
     [
         (["--acl-script"], "--acl-script needs the servers: add --bootstrap-servers HOST:PORT,..."),
+        (["--acl-script", "--principal", "agent"], "'agent' must be TYPE:NAME, such as User:agent"),
         (["--principal", "User:a"], "--principal requires --acl-script"),
         (
             ["--acl-script", "--bootstrap-servers=k:9093", "--kafka=security.protocol=SASL_SSL", *OAUTH],

@@ -206,4 +206,4 @@ def test_yaml_escapes_what_a_terminal_would_act_upon():
 def test_yaml_without_its_package_names_the_extra(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "yaml", None)
     assert main.main(["strategies", "--output", "yaml"]) == 2
-    assert "pip install 'kafka-rebalance-agent[agent]'" in capsys.readouterr().err
+    assert "pip install '.[agent]'" in capsys.readouterr().err

@@ -12,9 +12,16 @@ def test_all_strategies_are_listed_with_promise_and_settings(capsys):
     assert [block.split()[0] for block in blocks] == list(STRATEGIES)
     for block, each in zip(blocks, STRATEGIES.values(), strict=True):
         text = " ".join(block.split())
-        assert f"({each.protocol})" in text
+        assert f"({each.protocol}" in text
         assert " ".join(each.summary.split()) in text
         assert all(setting.name in text for setting in each.config)
+
+
+def test_an_eager_assignor_names_its_cooperative_form(capsys):
+    assert main(["strategies", "weighted-sticky", "range"]) == 0
+    shown = capsys.readouterr().out
+    assert "weighted-sticky  (eager; cooperative: cooperative-weighted-sticky)\n" in shown
+    assert "range  (eager)\n" in shown
 
 
 def test_json_has_the_same_content(capsys):

@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments
     ended, out, err = run(capsys, *arguments)
     assert ended == code
     if code:
-        assert "pip install 'kafka-rebalance-agent[watch]'" in err
+        assert "pip install '.[watch]'" in err
     else:
         assert out.startswith("GROUP")
 
@@ -148,6 +149,13 @@ def test_data_of_an_observer_that_is_not_ready_has_a_note(agent, capsys, monkeyp
 )
 def test_explain_shows_whether_there_are_more_rebalances(agent, capsys, last, reported):
     assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {reported}, from the agent's ")
+
+
+def test_a_change_to_empty_is_not_counted_as_a_rebalance(monkeypatch, capsys):
+    emptied = replace(rebalance(3), members=())
+    api, *_ = api_of(full_view("orders"), events=[*map(rebalance, (1, 2)), emptied])
+    monkeypatch.setattr(explain, "agent_api", lambda _options: api)
+    assert run(capsys, "explain", "orders")[1].startswith("orders: 2 rebalances and 1 change to Empty, from ")
 
 
 def test_explain_can_begin_at_a_time(agent, capsys):

@@ -13,6 +13,7 @@ from rebalance_agent.demo.observed.differences import (
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.scenario_types import DemoStep, Expected, SlowDown
+from rebalance_agent.demo.step_schedule import NOT_BEGUN
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from support.observer.demo_events import COORDINATOR, EVENT, GAUGES, SPREAD, generation_event, group_summary, snapshot
 
@@ -207,4 +208,4 @@ def test_a_rebalance_of_a_group_that_must_not_change_is_a_difference():
     assert step_differences(SeenStep(quiet, (EVENT,))) == [
         "g: expected no rebalance, seen: member_joined (generation 7)"
     ]
-    assert step_differences(SeenStep(quiet, (), "did not begin in time")) == ["did not begin in time"]
+    assert step_differences(SeenStep(quiet, (), NOT_BEGUN)) == [NOT_BEGUN]

@@ -149,7 +149,7 @@ def test_a_step_that_never_began_is_reported_as_such():
     world.pass_seconds(5)
     assert world.schedule.over
     assert world.executed == [StartMember("a", "x")]
-    assert world.run("y").problem == "did not begin in time"
+    assert world.run("y").problem == "had not begun when the run ended"
 
 
 def test_pauses_between_steps_grow_with_the_time_of_the_run():

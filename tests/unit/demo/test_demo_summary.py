@@ -118,7 +118,7 @@ def test_a_step_has_the_episodes_from_its_beginning_to_that_of_its_groups_next_s
 def test_a_step_that_did_not_begin_has_no_episodes_and_the_reason():
     (step,) = seen_steps([StepRun(DemoStep("late", "", (), SLOW.expected))], {"g": [EVENT]})
     assert step.seen == ()
-    assert step.problem == "did not begin in time"
+    assert step.problem == "had not begun when the run ended"
 
 
 LATE = SeenStep(DemoStep("late", "", (), SLOW.expected), (), NOT_BEGUN)

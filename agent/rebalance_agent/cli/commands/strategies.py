@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from rebalance_agent.assignors import Strategy, known_strategies, strategy
 from rebalance_agent.assignors.plugins.installed_plugins import OUR_PACKAGE, Plugin
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.assignors.strategy_registry import package_of, unusable_plugins
 from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.ui.words import LINE_CHARACTERS, printable
@@ -59,12 +60,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _protocol(assignor: Strategy) -> str:
+    cooperative = COOPERATIVE_PREFIX + assignor.name
+    form = f"; cooperative: {cooperative}" if cooperative in known_strategies() else ""
+    return f"{assignor.protocol}{form}"
+
+
 def _as_text(chosen: Iterable[Strategy]) -> Iterator[str]:
     for assignor in chosen:
         package = package_of(assignor.name)
         yield "\n".join(
             [
-                f"{assignor.name}  ({assignor.protocol})"
+                f"{assignor.name}  ({_protocol(assignor)})"
                 + ("" if package == OUR_PACKAGE else f"  from {printable(package)}"),
                 *textwrap.wrap(assignor.summary, LINE_CHARACTERS, initial_indent="  ", subsequent_indent="  "),
                 *(

@@ -50,9 +50,9 @@ def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -
     if not any(column.held for column in last):
         return f'<p class="slim">The group had no members after the last {plural(len(last), "rebalance")}.</p>'
     _, left_out = member_rows(last, SLIM)
-    less = [f"{plural(len(columns) - len(last), 'earlier rebalance')}"] if len(columns) > len(last) else []
-    less += [plural(left_out, "member")] if left_out else []
-    omitted = f"<p>A wider screen shows {' and '.join(less)} more.</p>" if less else ""
+    more = [plural(len(columns) - len(last), "more rebalance")] if len(columns) > len(last) else []
+    more += [plural(left_out, "more member")] if left_out else []
+    omitted = f"<p>A wider screen shows {' and '.join(more)}.</p>" if more else ""
     return f'<div class="slim">{picture(last, running, SLIM, _TITLE)}{omitted}</div>'
 
 

@@ -28,7 +28,7 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     )
     present = [consumer for consumer in consumers if not consumer.overdue]
     stalled = sum(consumer.stalled_ms is not None for consumer in present)
-    head = "<h1>Consumers beside this sidecar</h1>" + chips(
+    head = "<h1>Consumers of this agent</h1>" + chips(
         (
             ("consumers", f"{len(present):,}"),
             ("stalled", f'<span class="{"critical" if stalled else "ok"}">{stalled:,}</span>'),
@@ -43,8 +43,8 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} not shown.") if beyond > 0 else ""
-    hint = note("A sidecar shows only its own consumers. An observer's page shows whole groups and their history.")
-    table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
+    hint = note("This agent shows only its own consumers. An observer's page shows whole groups and their history.")
+    table = cells(_HEADINGS, rows, "Consumers of this agent")
     return f'{head}<section class="beside">{table}</section>{more}{hint}'
 
 

@@ -153,7 +153,7 @@ def test_a_group_is_refused_for_a_reason_unless_it_is_gone_or_its_coordinator_mo
 
 def test_without_kafka_python_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "rebalance_agent.clients.confluent_assignors.config.security", None)
-    with pytest.raises(InvalidInputError, match=r"pip install 'kafka-rebalance-agent\[kafka-python\]'"):
+    with pytest.raises(InvalidInputError, match=r"pip install '\.\[kafka-python\]'"):
         client_settings({"bootstrap.servers": "a:1"}, 3.0)
 
 

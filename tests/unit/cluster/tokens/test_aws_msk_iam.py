@@ -78,5 +78,5 @@ def test_an_unknown_profile_is_an_error():
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
-    with pytest.raises(TokenError, match=r"pip install 'kafka-rebalance-agent\[aws\]'"):
+    with pytest.raises(TokenError, match=r"pip install '\.\[aws\]'"):
         msk_token({"region": REGION})

@@ -62,5 +62,5 @@ def test_the_scope_is_required():
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "azure.identity", None)
-    with pytest.raises(TokenError, match=r"pip install 'kafka-rebalance-agent\[azure\]'"):
+    with pytest.raises(TokenError, match=r"pip install '\.\[azure\]'"):
         entra_token({"scope": SCOPE})

@@ -65,5 +65,5 @@ def test_a_refused_account_is_an_error_with_the_reason(answer):
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "google.auth", None)
-    with pytest.raises(TokenError, match=r"pip install 'kafka-rebalance-agent\[gcp\]'"):
+    with pytest.raises(TokenError, match=r"pip install '\.\[gcp\]'"):
         gcp_token({})

@@ -152,7 +152,7 @@ def test_a_deploy_is_shown_with_and_without_seats():
 
 
 def test_a_deploy_that_was_not_seen_as_a_whole_has_no_rows():
-    assert deploy_rows(deployed(SeenStep(DEPLOYED, (), "did not begin in time"))) == []
+    assert deploy_rows(deployed(SeenStep(DEPLOYED, (), "had not begun when the run ended"))) == []
     assert deploy_rows(summary()) == []
 
 

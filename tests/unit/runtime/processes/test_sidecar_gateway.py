@@ -79,7 +79,7 @@ def test_without_kafka_python_a_sidecar_runs_and_a_gateway_fails_with_a_remedy()
     gateway = [*command, *free, "--gateway-listen", "127.0.0.1:0"]
     missing = subprocess.run(gateway, capture_output=True, text=True, timeout=60, check=False)
     assert missing.returncode == 2
-    assert "pip install 'kafka-rebalance-agent[gateway]'" in missing.stderr
+    assert "pip install '.[gateway]'" in missing.stderr
     wrong = [*command[:3], "gateway", "--bootstrap-servers", "127.0.0.1:1", "--gateway-seats", "plain=obsrve"]
     refused = subprocess.run(wrong, capture_output=True, text=True, timeout=60, check=False)
     assert (refused.returncode, "did you mean observe" in refused.stderr) == (2, True)
