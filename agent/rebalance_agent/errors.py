@@ -63,7 +63,7 @@ class WrongField:
 
 
 class InvalidInputError(RebalanceAgentError):
-    """Input from outside breaks its schema or a bound. The message begins with the path of the field."""
+    """Input from outside does not match its schema or a bound. The message begins with the path of the field."""
 
     def __init__(self, field: str, problem: str) -> None:
         """Name the ``field`` (a dotted path such as ``members[1].topics``) and the ``problem`` with it."""

@@ -116,7 +116,7 @@ def _of_event_files(options: argparse.Namespace, shows: GroupFilter) -> dict[str
     ledger = Ledger(cluster_id, shows)
     for event, position in itertools.chain([first] if first else [], published):
         if event.cluster_id != cluster_id:
-            raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
+            raise InvalidInputError("--events", f"come from more than one cluster: {cluster_id}, {event.cluster_id}")
         ledger.add_event(event, position)
     return {"events": _Account(ledger, ledger.first_ms or 0, None)}
 

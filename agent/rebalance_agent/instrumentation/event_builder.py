@@ -199,7 +199,7 @@ class EventBuilder:
 
 
 def _quality(decision: AssignDecision | None) -> AssignmentQuality | None:
-    with quietly("judge an assignment"):
+    with quietly("measure an assignment's quality"):
         return decision.quality() if decision else None
     return None
 

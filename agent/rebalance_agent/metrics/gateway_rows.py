@@ -92,8 +92,8 @@ GATEWAY_PASS_SECONDS = agent_row(
     "gateway_pass_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "Latency that the gateway added to frames that it forwarded unread, from the last byte in to the last byte out. "
-    "Frames that were forwarded together count once; waiting for a slow receiver is included.",
+    "Latency that the gateway added to frames that it forwarded unread, from the last byte received to the last byte "
+    "sent. Frames that were forwarded together count once; waiting for a slow receiver is included.",
     "seconds",
     {"direction": DIRECTIONS},
     PASS_BUCKETS,
@@ -102,7 +102,7 @@ GATEWAY_READ_SECONDS = agent_row(
     "gateway_read_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "Latency that the gateway added to each frame that it read, from the last byte in to the last byte out.",
+    "Latency that the gateway added to each frame that it read, from the last byte received to the last byte sent.",
     "seconds",
     {"api": (*READ_APIS.values(), OTHER)},
     READ_BUCKETS,
@@ -219,7 +219,7 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "What the gateway did about seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
+    "Acts of the gateway on seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
     "KIP-848); seat: it joined with a seat of its own; admit: it had waited until the next multiple of "
     "gateway_admission_seconds before that; handover: it took the seat of its predecessor; claim: asked for the lock "
     "of a seat that a gateway offers; pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept "

@@ -68,7 +68,9 @@ class ObservationError(Exception):
 
     def __init__(self, events: tuple[Event, ...]) -> None:
         """``events``: in order."""
-        super().__init__(f"an observation was not processed completely; {len(events)} events had resulted")
+        super().__init__(
+            f"an observation was not processed completely; it had resulted in {len(events)} events before the error"
+        )
         self.events = events
 
 
@@ -226,7 +228,7 @@ class GroupStates:
         """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first.
 
         Raises:
-            ExceptionGroup: the work of some groups failed; that of the others is done.
+            ExceptionGroup: the processing of some groups failed; that of the others is done.
         """
         errors: list[Exception] = []
         for _ in range(groups_max):
@@ -238,7 +240,7 @@ class GroupStates:
                 self._deadlines.drop(name)
                 errors.append(error)
         if errors:
-            raise ExceptionGroup("the work of some groups failed", errors)
+            raise ExceptionGroup("the processing of some groups failed", errors)
 
     def catch_up(self, name: str, now_ms: int) -> Iterator[Event]:
         """Do one group's work that is due by ``now_ms``, each step as of its deadline."""

@@ -121,7 +121,8 @@ class EpochDescriber:
             api = _APIS[place.group_type]
             version = self._client.newest(api.key, api.versions)
             if version is None:
-                refused |= dict.fromkeys(names, f"the brokers have no {api.name} in a version that is known here")
+                problem = f"the brokers support no version of {api.name} that this release supports"
+                refused |= dict.fromkeys(names, problem)
             else:
                 asked.append((place, api, version, names))
         answers = self._client(

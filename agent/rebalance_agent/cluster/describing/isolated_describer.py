@@ -163,7 +163,7 @@ class IsolatedDescriber:
             running = RunningProcess(self._arguments, self._properties, self._clock, _START_S)
         except (OSError, ProcessEndedError) as error:
             raise ClusterError(
-                f"describing groups: no process for it can be started: {str(error) or 'it ended'}"
+                f"describing groups: the separate process cannot be started: {str(error) or 'it ended'}"
             ) from None
         self._running = running
         self._ending = weakref.finalize(self, running.end)

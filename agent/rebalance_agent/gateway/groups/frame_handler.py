@@ -67,7 +67,7 @@ class FrameHandler:
         """Decode a request.
 
         Raises:
-            DecodeError: it breaks its schema.
+            DecodeError: it does not match its schema.
         """
         return _without_nulls(open_frame(self.REQUEST, head, frame))
 
@@ -75,7 +75,7 @@ class FrameHandler:
         """Decode the response to the request with this ``head``.
 
         Raises:
-            DecodeError: it breaks its schema.
+            DecodeError: it does not match its schema.
         """
         return _without_nulls(open_frame(self.RESPONSE, head, frame))
 

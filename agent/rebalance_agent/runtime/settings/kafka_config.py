@@ -166,7 +166,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
         if (failed := _UNUSABLE_FILE.search(text)) and failed[1] in result:
             raise InvalidInputError(
-                f"kafka.{failed[1]}", f"{result[failed[1]]} is no usable PEM file: {text}"
+                f"kafka.{failed[1]}", f"{result[failed[1]]} is not a usable PEM file: {text}"
             ) from None
         unknown = _UNKNOWN_PROPERTY.match(text)
         meant = did_you_mean(unknown[1], USUAL_PROPERTIES) if unknown else ""
