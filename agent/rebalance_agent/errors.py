@@ -17,7 +17,7 @@
     ├── RefusedError             a connection cannot continue (``gateway.transport.close_reason``)
     ├── PushError                telemetry of a client is refused (``gateway.telemetry.push_error``)
     ├── ListenError              an address cannot be listened on
-    ├── NotKnownError            the API does not know the requested object (``api.query``)
+    ├── NotKnownError            the API does not have the requested object (``api.query``)
     ├── AgentError               an observer cannot be reached, or answers something else (``cli.inputs.agent_api``)
     ├── artifacts.errors         ArtifactError: jars or Java cannot be obtained
     ├── testing.errors           BrokerError: the embedded Kafka

@@ -105,7 +105,7 @@ class EpisodeHistory:
         return self._size
 
     def on_event(self, event: Event) -> None:
-        """Remember a published event, or a member's report."""
+        """Store a published event, or a member's report."""
         with self._lock:
             match event:
                 case GroupGoneEvent():

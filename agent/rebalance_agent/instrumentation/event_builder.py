@@ -1,4 +1,4 @@
-"""Builds the events of one consumer. No other module of this package knows their fields."""
+"""Builds the events of one consumer. No other module of this package uses their fields."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ class MemberEvent:
 
     @property
     def asked_ms(self) -> int:
-        """Epoch milliseconds when the member learned that it must rejoin, or else when it stopped processing."""
+        """Epoch milliseconds when the member was notified that it must rejoin, or else when it stopped processing."""
         return self.started_ms - round(min(self.stop_seconds or 0.0, STOP_SECONDS_MAX) * 1000)
 
     @property

@@ -41,7 +41,7 @@ def last_clients(generations: DataFrame, bodies: DataFrame, events: DataFrame) -
     """Return columns ``event_id`` and ``clients`` of the last generation with members of each group.
 
     ``bodies``: columns ``event_id`` and ``body``. ``clients``: JSON for `read_clients`, of the members that have
-    reported. Member ids are unique in all clusters, so a report counts even if its sidecar does not know the cluster.
+    reported. Member ids are unique in all clusters, so a report counts even if its sidecar has no cluster id.
     """
     order = F.struct("completed_at", "generation", "event_id")
     last = generations.where("member_count > 0").groupBy(*GROUP).agg(F.max_by("event_id", order).alias("event_id"))

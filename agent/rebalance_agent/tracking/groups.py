@@ -157,13 +157,13 @@ class GroupStates:
         state.close()
 
     def vanish(self, name: str, version: int, now_ms: int) -> Iterator[Event]:
-        """Remove a group that its coordinator no longer knows, unless its view is newer than ``version``."""
+        """Remove a group that its coordinator no longer has, unless its view is newer than ``version``."""
         state = self._states.get(name)
         if state and state.known and not state.deletion and state.history.version == version:
             yield from self.settle(state, now_ms)
 
     def forget_outdated(self, described: DescribedGroup, asked_ms: int, now_ms: int) -> Iterator[Event]:
-        """Forget a group known from leaders' frames if frames were missed: only descriptions show it from now on.
+        """Drop a group known from leaders' frames if frames were missed: only descriptions show it from now on.
 
         A state from descriptions with epochs is also dropped if such descriptions are refused now.
         """
@@ -179,7 +179,7 @@ class GroupStates:
         return state is not None and state.known
 
     def forget_unlisted(self, listed: Collection[str], now_ms: int) -> Iterator[Event]:
-        """Forget groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
+        """Drop groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
         for state in list(self):
             by_frames = state.last is not None and state.last.source is Source.FRAMES
             if by_frames and state.group not in listed:
@@ -193,7 +193,7 @@ class GroupStates:
     # Partitions of the offsets topic
 
     def own(self, partitions: frozenset[int], of: int) -> None:
-        """Forget the groups of other partitions. The owned partitions may be read again from now on.
+        """Drop the groups of other partitions. The owned partitions may be read again from now on.
 
         ``of``: the partition count of the offsets topic.
         """

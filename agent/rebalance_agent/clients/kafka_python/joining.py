@@ -34,7 +34,7 @@ METADATA_MS = 1_000
 
 
 def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Patch a consumer's coordinator: it remembers a join until it is complete, and uses the response it received.
+    """Patch a consumer's coordinator: it keeps a join until the join is complete, and uses the response it received.
 
     ``_on_join_prepare_async`` commits and calls the listener before the first attempt. ``group_protocols`` is called
     for every JoinGroup; a completed join ends ``request_rejoin``. ``_do_join_and_sync_async`` is one attempt:

@@ -100,7 +100,7 @@ class EpochDescriber:
         return EpochListing(groups, complete=all(map(_listed, answers)))
 
     def begin_round(self) -> None:
-        """Begin a round of `describe` with ``repeated``; forget requests that were not in the last round."""
+        """Begin a round of `describe` with ``repeated``; drop requests that were not in the last round."""
         self._equal.begin_round()
 
     def describe(self, groups: Mapping[str, Place], *, repeated: bool = False) -> EpochDescriptions:

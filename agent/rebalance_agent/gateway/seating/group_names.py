@@ -1,4 +1,4 @@
-"""Remembers the groups that get no more seats, even after their other state is forgotten.
+"""Keeps the groups that get no more seats, even after their other state was dropped.
 
 The state of an idle group is forgotten, but the same members may return later.
 """

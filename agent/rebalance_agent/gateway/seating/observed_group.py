@@ -178,7 +178,7 @@ class ObservedGroup:
         return self._seats.idle and not (self._partitions or self._pending)
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """See `SeatedGroup`; always empty: a restarted gateway forgets the predictions."""
+        """See `SeatedGroup`; always empty: a restarted gateway does not have the earlier predictions."""
         return ()
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
@@ -188,7 +188,7 @@ class ObservedGroup:
         return self._clock.monotonic(), self._clock.now_ms() / 1000
 
     def _keep(self, values: OrderedDict[str, Any], member_id: str, value: object) -> None:
-        """Store a ``value`` for a member; beyond `seats_max` values, forget the oldest."""
+        """Store a ``value`` for a member; beyond `seats_max` values, drop the oldest."""
         values.pop(member_id, None)
         values[member_id] = value
         if len(values) > self._seats.settings.seats_max:

@@ -194,7 +194,7 @@ class SeatFrames:
 def _unfenced(commit: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
     """Whether a TxnOffsetCommit names no member: the coordinator then cannot refuse the commits of a former owner.
 
-    Versions below 3 never name a member. Later versions do, unless the producer does not know the consumer's group
+    Versions below 3 never name a member. Later versions do, unless the producer does not have the consumer's group
     metadata (measured on 4.3.0: the coordinator accepts such a commit).
     """
     return not commit.member_id and commit.generation_id < 0 and commit.group_instance_id is None

@@ -31,7 +31,7 @@ class ShareFrames:
         return head.api_key in SHARE_NEWEST
 
     def request(self, head: RequestHead, frame: bytes) -> None:
-        """Remember the group and the acknowledgements of a request; one that cannot be read is ignored."""
+        """Store the group and the acknowledgements of a request; one that cannot be read is ignored."""
         try:
             request = read_share_request(head.api_key, head.api_version, frame)
         except DecodeError:

@@ -2,8 +2,8 @@
 
 A frame consists of a header and a body, without its length field. The header is kept as received.
 
-Encoding drops tagged fields that the installed kafka-python does not know (receivers may ignore such fields, KIP-482).
-Therefore a frame that needs no change is forwarded as received, not encoded again.
+Encoding drops tagged fields that the installed kafka-python does not support (receivers may ignore such fields,
+KIP-482). Therefore a frame that needs no change is forwarded as received, not encoded again.
 """
 
 from __future__ import annotations

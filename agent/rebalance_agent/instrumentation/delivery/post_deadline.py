@@ -14,7 +14,7 @@ __all__ = ["PostDeadline"]
 class PostDeadline:
     """A context manager that shuts `guard`'s socket down, from a thread of its own, when the time is over.
 
-    It keeps a duplicate of the socket: ``http.client`` and TLS pass the socket on to other objects and forget it while
+    It keeps a duplicate of the socket: ``http.client`` and TLS pass the socket on to other objects and drop it while
     they still read from it.
     """
 

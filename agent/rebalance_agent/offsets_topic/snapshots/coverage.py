@@ -92,7 +92,7 @@ class Coverage:
             self._release(group, held, FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
-        """Forget all partitions except these."""
+        """Drop all partitions except these."""
         self._held = {group: held for group, held in self._held.items() if held.partition in keep}
         self._spans = {partition: spans for partition, spans in self._spans.items() if partition in keep}
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}

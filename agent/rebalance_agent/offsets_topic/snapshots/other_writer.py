@@ -45,5 +45,5 @@ class OtherWriter:
             )
 
     def forget(self) -> None:
-        """Forget all offsets: a record that was reported as lost may be in Kafka."""
+        """Drop all offsets: a record that was reported as lost may be in Kafka."""
         self._next.clear()

@@ -176,7 +176,7 @@ class SetAside:
             del self._lost[next(iter(self._lost))]
 
     def take_lost(self, group: bytes) -> int:
-        """Return and forget how many records are missing before the next record of a group without waiting records."""
+        """Return and drop how many records are missing before the next record of a group without waiting records."""
         return self._lost.pop(group, 0)
 
     def drop(self, partitions: Iterable[int]) -> None:

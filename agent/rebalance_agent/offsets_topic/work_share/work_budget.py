@@ -76,7 +76,7 @@ def part_seconds(size_bytes: int) -> float:
 
 @dataclass(slots=True)
 class _Bucket:
-    """Seconds of work that are ``left`` as of ``at``; negative while they are owed. ``since``: the first record.
+    """Seconds of work that are ``left`` as of ``at``; negative if overdrawn. ``since``: the first record.
 
     Times are monotonic seconds.
     """

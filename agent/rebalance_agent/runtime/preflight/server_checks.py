@@ -1,4 +1,4 @@
-"""Checks each server separately: a client does not notice that a bootstrap server is down if another server answers."""
+"""Checks each server separately: a client does not detect that a bootstrap server is down if another server answers."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class ClockOffset:
 
 
 class _NoticedOutage(NamedTuple):
-    """An `Outage` by the observer's clock, and the time when the observer noticed it (epoch ms)."""
+    """An `Outage` by the observer's clock, and the time when the observer detected it (epoch ms)."""
 
     after_ms: int
     until_ms: int

@@ -141,7 +141,7 @@ class StateBudget:
         return False
 
     def displaced(self, now_ms: int) -> Iterator[str]:
-        """Yield groups that give room for a new group if there is none; the caller forgets each of them.
+        """Yield groups that give room for a new group if there is none; the caller drops each of them.
 
         These groups came over the budget, and do not commit. Groups that committed more than once are the last of them,
         and large groups are the first; of equal groups, those that came first. So the groups of a flood give room to a

@@ -53,7 +53,7 @@ class GroupConnections:
             self.forget(next(iter(self._connections)))
 
     def forget(self, connection: ClientConnection) -> None:
-        """Forget a connection that is closed, or whose broker is not the coordinator."""
+        """Drop a connection that is closed, or whose broker is not the coordinator."""
         self._connections.pop(connection, None)
         self._ended.discard(connection)
         self._of_seat = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionGroups", "ImpatientMembers"]
 
 IMPATIENT_MAX = 1_000
-"""Maximum number of members remembered: as many as may wait in one group (``held_max``)."""
+"""Maximum number of members kept: as many as may wait in one group (``held_max``)."""
 
 GROUPS_MAX = 32
 """Maximum number of groups in which the client of one connection gets seats: a consumer is a member of one group."""

@@ -49,7 +49,7 @@ AGAIN_SECONDS = 1.0
 
 @dataclass(slots=True)
 class _Offer:
-    """A vacant seat of this gateway. ``sent``: others may know the offer. ``again_at``: when to repeat the offer."""
+    """A vacant seat of this gateway. ``sent``: other gateways may have the offer. ``again_at``: when to repeat it."""
 
     note: str
     again_at: float
