@@ -160,7 +160,7 @@ class GroupAccount:
     def _stall(self, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
         stall, base = published.stall, self._base
         if stall is None:
-            # An observer that started in the middle of a first episode knows no stall; its other values are the same.
+            # An observer that started in the middle of a first episode has no stall; its other values are the same.
             if base is not None and now.holders and not sums.unseen:
                 yield "it has no stall, although the records show one"
             return

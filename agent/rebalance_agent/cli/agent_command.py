@@ -120,7 +120,7 @@ def run_agent(
             print(f"rebalance-agent {name}: {line}", file=sys.stderr)
         return 2
     if again.is_set():
-        # Executes a new program in the same process: no old state is left, and the supervisor sees no restart.
+        # Executes a new program in the same process: no old state is left, and for the supervisor there is no restart.
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - with its own arguments
     return 0
 

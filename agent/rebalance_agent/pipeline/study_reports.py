@@ -30,7 +30,7 @@ def with_instrumented(chunks: DataFrame, generations: DataFrame, events: DataFra
         .agg(F.collect_set("cluster_id").alias("reported_by"))
     )
     clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
-    # A sidecar may not know its cluster id; its report is then used only if one cluster has a group of that id.
+    # A sidecar may have no cluster id; its report is then used only if one cluster has a group of that id.
     here = F.array_contains("reported_by", F.col("cluster_id"))
     somewhere = F.array_contains("reported_by", F.lit("")) & (F.col("clusters") == 1)
     rows = chunks.join(reports, ["group", "generation"], "left").join(clusters, "group")

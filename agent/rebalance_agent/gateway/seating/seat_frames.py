@@ -185,7 +185,7 @@ class SeatFrames:
             return None
         known = self._members.is_member(message.group_id, member_id)
         if not known and not await group.is_member(member_id, self._connection):
-            return None  # only the coordinator knows whether this client may make the member leave
+            return None  # only the coordinator decides whether this client may make the member leave
         if not await group.leaves(member_id, reason, self._connection):
             return None
         return OwnAnswer(_left(head, opened, member_id))

@@ -39,7 +39,7 @@ The inputs, and the decision for each input:
 | topics changed, and the leader returned with a JoinGroup below v9 | return REBALANCE_IN_PROGRESS to it once |
 | restart of the gateway | vacant seats are kept for their remaining time; other seats are left unchanged |
 | ... and a member's request, or a heartbeat for a vacant seat, is accepted | the seat is known again |
-| ... and no request is accepted until the session ends | forget the seat |
+| ... and no request is accepted until the session ends | drop the seat |
 | seats are switched off | forward held JoinGroups, and give up vacant seats; members continue |
 
 In KIP-848 groups, a member's first heartbeat counts as its JoinGroup, and a heartbeat with epoch -1 as its LeaveGroup:

@@ -100,7 +100,7 @@ _UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 SECRET_BYTES_MAX = 1 << 20
 """Maximum size of a file with a secret, in bytes: a key with its certificate chain has some kilobytes."""
 
-_PROPERTIES_MAX = 200  # librdkafka knows fewer
+_PROPERTIES_MAX = 200  # librdkafka has fewer
 
 _NO_GSSAPI = (
     "this librdkafka was built without GSSAPI (Kerberos), as in confluent-kafka's wheels; GSSAPI is also SASL's "
