@@ -1,4 +1,4 @@
-"""Handles groups known from their leaders' frames: what descriptions show of them, and frames do not."""
+"""Handles groups known from their leaders' frames: evaluates what only their descriptions show."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ class PollEvidence:
     def unlisted_start(self, joined_ms: int, offset_ms: int) -> TimeBounds | None:
         """Bound the start of a rebalance that no poll showed: between the last poll and the end of its join phase.
 
-        A poll that was answered later does not count: the group may be missing because its rebalance was over.
+        A poll that was answered later does not count: the group may be missing because its rebalance had ended.
 
         ``joined_ms``: end of the join phase (coordinator's clock). The result is None if no poll precedes this time.
         """
