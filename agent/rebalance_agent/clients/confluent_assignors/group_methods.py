@@ -48,7 +48,7 @@ class GroupMethods:
         return listed(self._membership.standbys)
 
     def enforce_rebalance(self) -> None:
-        """Join again soon, for example when copies are complete that units wait for; like Java's ``enforceRebalance``."""
+        """Join again soon, for example when copies that units wait for are complete (Java's ``enforceRebalance``)."""
         self._check_open()
         self._membership.rejoin()
 

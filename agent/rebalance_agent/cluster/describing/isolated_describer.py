@@ -46,7 +46,7 @@ ASKED_AGAIN_S = 600.0
 """Seconds for which a group whose description ended two processes is not described."""
 
 FATAL_MAX = 10_000
-"""Maximum number of groups remembered for `ASKED_AGAIN_S`; the oldest are dropped first."""
+"""Maximum number of groups kept for `ASKED_AGAIN_S`; the oldest are dropped first."""
 
 PROCESS = ("-P", "-m", "rebalance_agent.cluster.describing.describing_process")
 """Arguments for the Python interpreter."""

@@ -53,7 +53,7 @@ class FrameOutcome(StrEnum):
     ASSIGN_LATE = "assign_late"
     """Our assignor exceeded its time; the client's own assignment was used."""
     SENT_BACK = "sent_back"
-    """A SyncGroup was refused because this gateway has not seen the JoinGroup before it; so the client rejoins."""
+    """A SyncGroup was refused because this gateway did not read the JoinGroup before it; so the client rejoins."""
     FAILED = "failed"
     """The gateway had an error; the client's own bytes were forwarded."""
 

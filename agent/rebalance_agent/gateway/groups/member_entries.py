@@ -16,7 +16,7 @@ __all__ = ["ENTRIES_MAX", "JoinTerms", "MemberEntries", "MemberEntry"]
 
 ENTRIES_MAX = 1_000
 """Maximum number of members kept: a pod has a few consumers. Beyond it, the least recently used entries are
-forgotten."""
+dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class MemberEntry:
     generation that is to be published. For groups with epochs: ``pending_target``: an assignment by topic id or
     subtopology, until the topics are known; ``unseen_before``: the member joined before it used the gateway;
     ``heartbeats``: the request with which the member heartbeats, by Kafka's name. ``foreign``: not a consumer
-    (remembered, so that the gateway does not ask again).
+    (kept, so that the gateway does not ask again).
     """
 
     membership: ClientMembership

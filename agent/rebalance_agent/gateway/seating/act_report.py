@@ -119,7 +119,7 @@ class ActReport:
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:TEXT_MAX], **shown)
 
     def stall_spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Count the partition-seconds of stall that an act on the seat of ``member_id`` spared."""
+        """Count the partition-seconds of stall that an act on the seat of ``member_id`` avoided."""
         self.counts.stall_spared(partition_seconds)
         self._events.spared(act, group, member_id, partition_seconds)
 

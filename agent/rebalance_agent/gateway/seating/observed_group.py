@@ -36,12 +36,12 @@ _ACTS = {
 
 
 PENDING_SECONDS = 60.0
-"""Seconds for which a newcomer with a new member id is remembered: clients rejoin with this id at once."""
+"""Seconds for which a newcomer with a new member id is kept: clients rejoin with this id at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A newcomer that got a member id for its next JoinGroup (KIP-394); the newcomer is forgotten at ``until``."""
+    """A newcomer that got a member id for its next JoinGroup (KIP-394); the newcomer is dropped at ``until``."""
 
     newcomer: Newcomer
     until: float

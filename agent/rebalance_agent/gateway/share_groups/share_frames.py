@@ -14,8 +14,8 @@ from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 __all__ = ["ShareFrames"]
 
 _WAITING_MAX = 100
-"""Maximum number of requests in flight on one connection that are remembered: a share consumer has one. The oldest is
-forgotten; its records are not counted."""
+"""Maximum number of requests in flight on one connection that are kept: a share consumer has one. The oldest is
+dropped; its records are not counted."""
 
 
 class ShareFrames:

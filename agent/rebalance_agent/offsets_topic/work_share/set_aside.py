@@ -32,7 +32,7 @@ STALE_MAX = 1_000
 """Number of outdated entries above which the order of the groups by size is rebuilt."""
 
 LOST_MAX = 10_000
-"""Maximum number of groups for which it is remembered that all their waiting records were dropped."""
+"""Maximum number of groups for which it is recorded that all their waiting records were dropped."""
 
 
 class WaitingRecord(NamedTuple):

@@ -73,7 +73,7 @@ class ImpatientMembers:
         self._members: OrderedDict[str, None] = OrderedDict()
 
     def add(self, group: str, member_id: str) -> None:
-        """Add a member; if there are too many, the oldest entry is forgotten."""
+        """Add a member; if there are too many, the oldest entry is dropped."""
         if member_id:
             self._members[short_hash(repr((group, member_id)))] = None
             if len(self._members) > IMPATIENT_MAX:
