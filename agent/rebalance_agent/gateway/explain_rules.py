@@ -143,7 +143,7 @@ def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
 
 
 def _acts(seats: SeatRule | None) -> bool:
-    """Return whether a rule for seats changes frames of the group, also if no strategy does."""
+    """Return whether a rule for seats changes frames of the group, even if no strategy does."""
     return seats is not None and seats.mode is SeatMode.ON
 
 

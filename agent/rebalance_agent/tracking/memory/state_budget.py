@@ -5,7 +5,7 @@ and partitions are shown, but no rebalance is reported. Groups that were known b
 A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
 Above 125 % of the budget, only groups that commit are tracked as usual. A new group is shown only if other groups are
 removed for it: groups that exceeded the budget before it, and do not commit (`displaced`). Larger generations of other
-groups are refused, also of groups that are known only from descriptions.
+groups are refused, including groups that are known only from descriptions.
 """
 
 from __future__ import annotations
