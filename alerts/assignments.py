@@ -127,7 +127,7 @@ DOUBLY_OWNED = Alert(
     "Members of consumer group $group that the coordinator had removed still held partitions that other members "
     "already owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both members may "
     "have processed the same records.",
-    "Use rebalance-agent explain to find the member, and check its log for what stalled it.",
+    "Use rebalance-agent explain to find the member, and check its log for the cause of the stall.",
 )
 
 EXCESS = Alert(
@@ -200,8 +200,8 @@ SHARE_RECORDS = Alert(
     "In the last $window, {{ $value | humanizePercentage }} of the deliveries of share group $group were repeated "
     "deliveries or ended with a rejected record. The broker archives rejected records, and records that are not "
     "accepted at their last delivery; these records are not processed.",
-    "Find the records or the consumer that fail in the consumers' logs; the board shows the number of deliveries and "
-    "the acknowledgements.",
+    "Use the consumers' logs to find the records or the consumer that fail; the board shows the number of deliveries "
+    "and the acknowledgements.",
     Board.MEMBERS,
 )
 

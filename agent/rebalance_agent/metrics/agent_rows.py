@@ -230,7 +230,7 @@ UNKNOWN_TAGS = agent_row(
     "unknown_tagged_fields_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Skipped tagged fields that the agent does not know; the other fields of these records are used.",
+    "Skipped tagged fields that this version does not support; the other fields of these records are used.",
     "fields",
 )
 TAIL_LAG = agent_row(

@@ -219,16 +219,17 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Acts of the gateway on seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
-    "KIP-848); seat: it joined with a seat of its own; admit: it had waited until the next multiple of "
-    "gateway_admission_seconds before that; handover: it took the seat of its predecessor; claim: asked for the lock "
-    "of a seat that a gateway offers; pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept "
-    "the seat; give_up: removed the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; "
-    "restore: a member continued with the seat that it had before the gateway restarted. done; failed: an error of the "
-    "gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode 'observe'). Acts with "
-    "outcome done are counted again once their result is known. right: the group did not rebalance for a handover, "
-    "newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed consumer "
-    "whose seat was given up sent nothing more; wrong: the opposite; unknown: neither can be proven.",
+    "Acts of the gateway on seats. hold: the gateway held the JoinGroup of a newcomer (in groups of KIP-848: its first "
+    "heartbeat); seat: a newcomer joined with a seat of its own; admit: a newcomer joined after it had waited until "
+    "the next multiple of gateway_admission_seconds; handover: a newcomer took the seat of its predecessor; claim: the "
+    "gateway requested the lock of a seat that a gateway offers; pass_join: the JoinGroup was forwarded unchanged; "
+    "keep: the gateway answered a leave and kept the seat; give_up: the gateway removed the member of a seat without a "
+    "consumer; pass_leave: the leave was forwarded unchanged; restore: a member continued with the seat that it had "
+    "before the gateway restarted. done: without an error; failed: an error of the gateway, or no answer; refused: by "
+    "the coordinator; predicted: would have been done (mode 'observe'). Acts with outcome done are counted again once "
+    "their result is known. right: the group did not rebalance for a handover, newcomers that were admitted together "
+    "caused one rebalance, a newcomer took a kept seat, or a killed consumer whose seat was given up sent no more "
+    "requests; wrong: the opposite; unknown: neither can be proven.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),

@@ -174,7 +174,7 @@ LAST_SYNC = gauge(
 )
 LAST_ASSIGNOR_WAIT = gauge(
     "last_assignor_wait_seconds",
-    "For how long the coordinator's assignment was out of date. Consumer, share and streams groups only.",
+    "Time for which the coordinator's assignment was out of date. Consumer, share and streams groups only.",
     "seconds",
     value=lambda view: view.last_assignor_wait_seconds,
     series=lambda group_type: 1 - _classic(group_type),

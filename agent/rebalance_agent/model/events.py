@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, get_args
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Stall, Trigger
-from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupType, RebalanceProtocol, StreamsMember
 from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
@@ -69,10 +69,10 @@ MEMBER_PARTITIONS_MAX = 100_000
 class MemberSnapshot:
     """One member in one generation. Those of all members are enough to replay the assignor's decision.
 
-    ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None if not
-    known. ``where``: where it runs, if its sidecar reported that. ``user_data_bytes``: the size of user data that is
-    left out because it is longer than `USER_DATA_BYTES_MAX`; None if ``user_data`` is complete. ``occupant``: the
-    consumer that has its seat now, if a gateway handed it over: ``client_id`` and ``host`` are its predecessor's.
+    ``stop_seconds``: from the start of the rebalance until this member stopped processing; None if unknown. ``where``:
+    where it runs, if its sidecar reported that. ``user_data_bytes``: size of user data left out because it exceeds
+    `USER_DATA_BYTES_MAX`; None if ``user_data`` is complete. ``occupant``: the consumer that now has the seat, if a
+    gateway handed it over; ``client_id`` and ``host`` are its predecessor's. ``streams``: None for other group types.
     """
 
     member_id: str
@@ -91,6 +91,7 @@ class MemberSnapshot:
     where: Workload | None = None
     user_data_bytes: int | None = None
     occupant: SeatOccupant | None = None
+    streams: StreamsMember | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ Every role serves `/metrics` on port 29308. Labels have the same names as in kaf
 metrics without relabelling. If `cluster_name` is set, every metric also has the label `cluster`. Counters of a group
 start at 0 when the group is first observed, and disappear with the group. Counters that need members' reports
 (`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
-0 in the first scrape that has them, because `increase()` does not see a series that first appears with a value. If
+0 in the first scrape that has them, because `increase()` does not count the first value of a new series. If
 several Prometheus servers scrape an observer, only one of them gets that zero. The [glossary](glossary.md) explains
 terms such as *episode* and *bound*.
 

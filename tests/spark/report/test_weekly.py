@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group import GroupType, StreamsMember
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.errors import PipelineError
@@ -24,6 +24,7 @@ WEEK = Week(dt.datetime.fromtimestamp(MONDAY_MS / 1000, dt.UTC) + dt.timedelta(7
 THIS = MONDAY_MS + 7 * DAY_MS
 MADE_AT = dt.datetime(2024, 1, 15, 7, tzinfo=dt.UTC)
 MEMBERS = [member("a", (0, 1)), member("b", (2, 3)), member("c")]
+STREAMS = {"group_type": GroupType.STREAMS, "assignor": None}
 
 
 ADVISED = {
@@ -68,6 +69,15 @@ def random_groups():
             yield rollout(of_group, 6, 6)
 
 
+def with_tasks(**copies):
+    """`MEMBERS` of a streams group; the member without active tasks has these copies, and leaves last."""
+    tasks = [{"active": {"0": (0, 1)}}, {"active": {"0": (2, 3)}}, copies]
+    return [
+        dataclasses.replace(each, streams=StreamsMember(each.member_id, **kinds))
+        for each, kinds in zip(MEMBERS, tasks, strict=True)
+    ]
+
+
 def known_groups():
     """Groups in which a figure depends on a border of the week, or on what kind of group it is."""
     usual = {"stall": (120.0, 240.0), "moved": 1}
@@ -79,7 +89,9 @@ def known_groups():
     for name, members, more in (
         ("idle", MEMBERS, {}),
         ("standbys", MEMBERS, {"assignor": "failover"}),
-        ("streams", MEMBERS, {"group_type": GroupType.STREAMS, "assignor": None}),
+        ("streams of an earlier release", MEMBERS, STREAMS),
+        ("streams with a standby", with_tasks(standby={"0": (0,)}), STREAMS),
+        ("streams without standbys", with_tasks(), STREAMS),
         ("connect", [member("a"), member("b")], {"topics": {}}),
     ):
         yield generation(THIS - 30 * HOUR_MS, 1, members, group=name, **more)
@@ -167,7 +179,9 @@ def test_the_border_of_the_week_divides_stalls_deploys_and_idle_time(collected):
     assert border.this.stalled_partition_seconds == pytest.approx(120 + 240)
     assert (found["idle"].before.idle_member_hours, found["idle"].this.idle_member_hours) == (30, 10)
     assert found["idle"].this.member_hours == 3 * 10 + 2 * 10
-    for name in ("standbys", "streams"):
+    without = found["streams without standbys"]
+    assert (without.before.idle_member_hours, without.this.idle_member_hours) == (30, 10)
+    for name in ("standbys", "streams of an earlier release", "streams with a standby"):
         assert (found[name].this.idle_member_hours, found[name].this.member_hours) == (0, 50)
     assert not found["connect"].this.member_hours
 

@@ -12,7 +12,7 @@ import pytest
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line, json_object
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group import GroupType, StreamsMember
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
@@ -95,6 +95,17 @@ NEW = dataclasses.replace(OLD, revision=1, moved=5)
 PARTS = [*split(WHOLE), *numbered(split(MISSING), 0, 1), *numbered(split(NEW), 0), *numbered(split(OLD), 1, 2, 3)]
 
 WHERE = Workload("pod-1", "node-1", "orders", "orders:7")
+STREAMS = generation(
+    MONDAY_MS + 1,
+    1,
+    [
+        member("a", (0, 1), streams=StreamsMember("p", "h:7001", {"0": (0, 1), "1": (0,)}, {"0": (2, 3, 4)})),
+        member("b", streams=StreamsMember("q", warmup={"1": (0,)})),
+        member("c"),
+    ],
+    cluster_id="streams",
+    group_type=GroupType.STREAMS,
+)
 REPORTED = generation(
     MONDAY_MS,
     1,
@@ -111,7 +122,7 @@ def history():
     """Recorded events, random ones of many groups, and other content of an events stream."""
     recorded = [event_from_json(json_object(line)) for line in GOLDEN.read_bytes().splitlines()]
     drawn = [event for seed in range(30) for event in random_history(seed, group=f"g{seed}")]
-    return [*recorded, *drawn, *deploys(), REPORTED]
+    return [*recorded, *drawn, *deploys(), REPORTED, STREAMS]
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +169,12 @@ def test_facts_known_only_to_sidecars_are_in_the_members_rows(member_rows):
     assert as_expected(first, expected) == expected
     nothing = {"instance_id": None, "rack": None, "pod": None, "partitions": 0, "owned": 0}
     assert as_expected(second, nothing) == nothing
+
+
+def test_members_of_streams_groups_have_their_process_and_numbers_of_tasks(member_rows):
+    names = ("process_id", "active_tasks", "standby_tasks", "warmup_tasks")
+    found = [tuple(member_rows[STREAMS.event_id, member][name] for name in names) for member in "abc"]
+    assert found == [("p", 3, 3, 0), ("q", 0, 0, 1), (None, None, None, None)], "c: an event of an earlier release"
 
 
 def test_parts_in_any_order_are_joined_under_the_first_ones_id(rows):

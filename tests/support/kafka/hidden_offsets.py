@@ -15,10 +15,10 @@ PASSWORD = "not-a-secret"
 
 
 @contextmanager
-def hidden_offsets(mechanism):
-    """A broker with topic ``t``. The user ``observer`` has every permission but Read on the offsets topic."""
-    with EmbeddedKafka(listeners=users(mechanism), authorizer=True) as kafka:
-        create_topic(kafka.bootstrap_servers, "t", 4)
+def hidden_offsets(mechanism, brokers=1):
+    """Brokers with topic ``t``. The user ``observer`` has every permission but Read on the offsets topic."""
+    with EmbeddedKafka(brokers, listeners=users(mechanism), authorizer=True) as kafka:
+        create_topic(kafka.bootstrap_servers, "t", 4, min(brokers, 3))
         give_all_but_offsets(kafka)
         yield kafka
 

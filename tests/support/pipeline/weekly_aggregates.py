@@ -136,9 +136,15 @@ def _member_hours(events, end_ms, begin_ms):
             continue
         hours = max(0, min(until, begin_ms + 7 * DAY_MS) - max(event.timestamp_ms, begin_ms)) / HOUR_MS
         total += hours * len(event.members)
-        if event.group_type.value != "streams" and event.assignor not in ("failover", "cooperative-failover", "stream"):
-            idle += hours * sum(not count_partitions(member.assigned) for member in event.members)
+        if event.assignor not in ("failover", "cooperative-failover", "stream"):
+            idle += hours * sum(_idle(member, event.group_type) for member in event.members)
     return total, idle
+
+
+def _idle(member, group_type):
+    if group_type.value == "streams" and (member.streams is None or member.streams.copies):
+        return False
+    return not count_partitions(member.assigned)
 
 
 def _flappers(key, weeks):

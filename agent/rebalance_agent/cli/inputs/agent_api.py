@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from rebalance_agent.api.query import GroupQuery, NotKnownError
 from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.http.timed_response import TimedResponse
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.model.event_json import json_object, value_from_json
 
@@ -22,7 +24,7 @@ ANSWER_BYTES_MAX = 64 << 20
 """Maximum number of bytes of an answer; an answer with ten thousand groups has about 6 MB."""
 
 ANSWER_TIMEOUT_S = 10.0
-"""Seconds without data after which a request fails; an agent answers from memory."""
+"""Longest time (seconds) to connect, to send, and for a whole answer; an agent answers from memory."""
 
 ERROR_BYTES_MAX = 64 << 10
 """Maximum number of bytes that are read from the body of an error: more than the reasons of all parts on /readyz."""
@@ -43,6 +45,28 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """Do not follow the redirect; it is then handled as an error."""
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+class _TimedHttp(http.client.HTTPConnection):
+    response_class = TimedResponse
+
+
+class _TimedHttps(http.client.HTTPSConnection):
+    response_class = TimedResponse
+
+
+class _TimedHandler(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Opens http and https addresses, instead of urllib's own handlers; the timeout bounds a whole answer."""
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        super().__init__(context=context)
+        self._trusted = context
+
+    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_TimedHttp, request)
+
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(_TimedHttps, request, context=self._trusted)
 
 
 class AgentApi:
@@ -66,10 +90,9 @@ class AgentApi:
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
         # No proxy is used, because a proxy would see the token unencrypted.
-        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
-        if self.address.startswith("https:"):
-            files = ("--ca-file", ca_file), ("--cert-file", cert_file), ("--key-file", key_file)
-            handlers.append(urllib.request.HTTPSHandler(context=client_context(*files)))
+        files = ("--ca-file", ca_file), ("--cert-file", cert_file), ("--key-file", key_file)
+        context = client_context(*files) if self.address.startswith("https:") else None
+        handlers = urllib.request.ProxyHandler({}), _NoRedirect(), _TimedHandler(context)
         self._opener = urllib.request.build_opener(*handlers)
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:

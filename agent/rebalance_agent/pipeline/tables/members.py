@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
+from rebalance_agent.model.group import TaskKind
 from rebalance_agent.pipeline.tables.schemas import MEMBERS
 
 __all__ = ["count_in_ranges", "members"]
@@ -13,7 +14,9 @@ _MEMBERS = """members ARRAY<STRUCT<
     member_id: STRING, instance_id: STRING, client_id: STRING, host: STRING, rack: STRING,
     topics: ARRAY<STRING>, owned: MAP<STRING, STRING>, assigned: MAP<STRING, STRING>,
     stop_seconds: DOUBLE, session_timeout_ms: INT, rebalance_timeout_ms: INT,
-    where: STRUCT<pod: STRING, node: STRING, workload: STRING, image: STRING>
+    where: STRUCT<pod: STRING, node: STRING, workload: STRING, image: STRING>,
+    streams: STRUCT<process_id: STRING,
+        active: MAP<STRING, STRING>, standby: MAP<STRING, STRING>, warmup: MAP<STRING, STRING>>
 >>"""
 """SQL schema of the fields that are read from an event's JSON."""
 
@@ -37,6 +40,8 @@ def members(generations: DataFrame) -> DataFrame:
             "partitions": count_in_ranges(F.col("assigned")),
             "owned": count_in_ranges(F.col("owned")),
             **{name: F.col("where")[name] for name in ("pod", "node", "workload", "image")},
+            "process_id": F.col("streams")["process_id"],
+            **{f"{kind}_tasks": count_in_ranges(F.col("streams")[kind]) for kind in TaskKind},
         }
     ).select(*MEMBERS.schema.names)
 

@@ -140,6 +140,8 @@ MEMBERS = Table(
             (_TEXT, "instance_id rack pod node workload image"),
             (_DOUBLE, "stop_seconds"),
             (_INT, "session_timeout_ms rebalance_timeout_ms"),
+            (_TEXT, "process_id"),
+            (_INT, "active_tasks standby_tasks warmup_tasks"),
         ),
     ),
     keys=("event_id", "member_id"),
@@ -147,7 +149,8 @@ MEMBERS = Table(
 )
 """One row for each member of a generation, with the number of ``partitions`` that it gets and that it ``owned``.
 
-``owned`` is counted from the member's own subscription.
+``owned`` is counted from the member's own subscription. ``process_id`` and the numbers of tasks are null in groups of
+other types than streams, and in events of earlier releases.
 """
 
 GROUP_HOURS = Table(

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
-import io
-import socket
 from typing import Any
 
 import requests
@@ -14,16 +11,13 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
 
-from rebalance_agent.clock import SystemClock
+from rebalance_agent.http.timed_response import TimedResponse
 
 __all__ = ["ANSWER_BYTES_MAX", "CollectorSession"]
 
 ANSWER_BYTES_MAX = 4 * 1024
 """Maximum number of bytes to read from an answer's body. Nothing uses them, but a connection can send another request
 only after the whole answer was read. OTLP's answers have a few dozen bytes."""
-
-ANSWER_SECONDS_MAX = 10.0
-"""Longest time (seconds) for a whole answer if the request has no timeout; otherwise, its timeout."""
 
 _SUCCESS, _REDIRECTS = range(200, 300), range(300, 400)
 
@@ -58,43 +52,12 @@ class CollectorSession(requests.Session):
         return answer
 
 
-class _TimedReader(io.RawIOBase):
-    """Reads from a connection for at most its timeout in total: a socket's timeout applies to each single byte."""
-
-    def __init__(self, source: io.RawIOBase, connected: socket.socket) -> None:
-        self._source, self._socket, self._clock = source, connected, SystemClock()
-        self._seconds = connected.gettimeout() or ANSWER_SECONDS_MAX
-        self._end = self._clock.monotonic() + self._seconds
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - any writable buffer
-        left = self._end - self._clock.monotonic()
-        if left <= 0:
-            raise TimeoutError("the answer was not complete in time")
-        self._socket.settimeout(left)
-        size = self._source.readinto(buffer)
-        self._socket.settimeout(self._seconds)  # for the next request on this connection
-        return size
-
-    def close(self) -> None:
-        self._source.close()
-        super().close()
-
-
-class _TimedResponse(http.client.HTTPResponse):
-    def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(sock, *arguments, **options)
-        self.fp = io.BufferedReader(_TimedReader(self.fp.detach(), sock))
-
-
 class _TimedHttp(HTTPConnection):
-    response_class = _TimedResponse
+    response_class = TimedResponse
 
 
 class _TimedHttps(HTTPSConnection):
-    response_class = _TimedResponse
+    response_class = TimedResponse
 
 
 class _TimedHttpPool(HTTPConnectionPool):
@@ -106,7 +69,7 @@ class _TimedHttpsPool(HTTPSConnectionPool):
 
 
 class _TimedAdapter(HTTPAdapter):
-    """Reads answers with `_TimedReader`, also those that come through an HTTP proxy."""
+    """Reads answers with `TimedResponse`, also those that come through an HTTP proxy."""
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
         super().init_poolmanager(*arguments, **options)

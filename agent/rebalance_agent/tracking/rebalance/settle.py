@@ -296,4 +296,5 @@ def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports
         stop_seconds=stops.get(member.member_id),
         where=reported.where,
         occupant=reported.occupant,
+        streams=member.streams,
     )

@@ -161,6 +161,12 @@ def test_standby_tasks_endpoints_and_processes_of_a_streams_group_are_shown(kafk
                 )
                 assert two["process_id"] in page
 
+                def published_tasks():
+                    made = list(events(kafka.bootstrap_servers, published, group=group))
+                    return {each["client_id"]: each.get("streams") for each in made[-1].get("members", ())}
+
+                eventually(lambda: published_tasks() == members(), waiting_for=published_tasks)
+
 
 def started(kafka, tmp_path, group, subtopologies, name, settings=None, **more):
     """A running instance of a streams group's application."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from rebalance_agent.api.query import GroupQuery, NotKnownError
+from rebalance_agent.cli.inputs import agent_api as agent_api_module
 from rebalance_agent.cli.inputs.agent_api import AgentApi, AgentError
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, wants_direct
@@ -18,6 +19,7 @@ from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
 from support.http.api import api_of
+from support.http.rude_server import OK, RudeServer
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
 
@@ -53,6 +55,15 @@ def test_values_of_the_api_are_decoded_unchanged(group):
         assert agent.rebalance(group, event.event_id) == api.rebalance(group, event.event_id)
         with pytest.raises(NotKnownError, match="there is no group 'nobody'"):
             agent.group("nobody")
+
+
+def test_an_answer_that_arrives_byte_by_byte_ends_after_the_time_for_a_whole_one(monkeypatch):
+    monkeypatch.setattr(agent_api_module, "ANSWER_TIMEOUT_S", 0.3)
+    with (
+        RudeServer(OK % 100, *[b" "] * 100, pause_s=0.05) as server,
+        pytest.raises(AgentError, match="time"),
+    ):
+        AgentApi(server.url).groups()
 
 
 def test_a_token_is_sent_and_its_absence_is_an_error(tmp_path):

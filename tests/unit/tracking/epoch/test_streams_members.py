@@ -1,4 +1,4 @@
-"""Tasks of each kind, endpoint and process of a streams group's members (KIP-1071), in views."""
+"""Tasks of each kind, endpoint and process of a streams group's members (KIP-1071), in views and events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
     Topology,
 )
+from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member, StreamsMember, TaskKind
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.memory.state_budget import TASK_BYTES, state_bytes
-from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
+from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import fact
 from support.tracker.tracking import T0, WHOLE, feed, topics
@@ -62,6 +63,16 @@ def test_each_member_has_its_tasks_endpoint_and_process():
         StreamsMember("process-b", None, {"0": (2, 3)}, warmup={"0": (0,)}),
     ]
     assert view.streams_tasks == {TaskKind.ACTIVE: 4, TaskKind.STANDBY: 1, TaskKind.WARMUP: 1}
+
+
+def test_the_event_contains_each_members_tasks_after_its_json_too():
+    tracker = tracked(*BOTH)
+    (event,) = feed(tracker, Tick(T0 + 2_500))
+    assert [member.streams for member in event.members] == [
+        StreamsMember("process-a", "a.example:7001", {"0": (0, 1)}, {"0": (2,)}),
+        StreamsMember("process-b", None, {"0": (2, 3)}, warmup={"0": (0,)}),
+    ]
+    assert event_from_json(event_to_json(event)) == event
 
 
 def test_a_task_that_is_to_be_given_up_is_still_active():
