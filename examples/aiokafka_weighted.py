@@ -84,11 +84,11 @@ async def write(consumers: list[AIOKafkaConsumer], options: argparse.Namespace, 
 
 async def main() -> None:
     """Run both members."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bootstrap-servers", default="localhost:9092")
-    parser.add_argument("--topic", default="orders")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092", metavar="HOST:PORT", help="brokers")
+    parser.add_argument("--topic", default="orders", help="topic; it must exist, unless --create is given")
     parser.add_argument("--create", action="store_true", help="create the topic, with records")
-    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seconds", type=float, default=30, help="how long it consumes")
     options = parser.parse_args()
     if options.create:
         await create(options)

@@ -36,10 +36,10 @@ def consume(weight: int, options: argparse.Namespace) -> str:
 
 def main() -> None:
     """Run both members."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bootstrap-servers", default="localhost:9092")
-    parser.add_argument("--topic", default="orders")
-    parser.add_argument("--seconds", type=float, default=30)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092", metavar="HOST:PORT", help="brokers")
+    parser.add_argument("--topic", default="orders", help="existing topic")
+    parser.add_argument("--seconds", type=float, default=30, help="how long it consumes")
     options = parser.parse_args()
     with ThreadPoolExecutor() as threads:
         try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 import time
 
+from kafka.errors import KafkaError
+
 from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.model.group import RebalanceProtocol
@@ -28,11 +30,19 @@ STRIPES = Strategy("stripes", RebalanceProtocol.EAGER, "partition n of every top
 
 def main() -> None:
     """Consume for a while."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bootstrap-servers", default="localhost:9092")
-    parser.add_argument("--topic", default="orders")
-    parser.add_argument("--seconds", type=float, default=30)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092", metavar="HOST:PORT", help="brokers")
+    parser.add_argument("--topic", default="orders", help="existing topic")
+    parser.add_argument("--seconds", type=float, default=30, help="how long it consumes")
     options = parser.parse_args()
+    try:
+        consume(options)
+    except KafkaError as error:
+        raise SystemExit(f"{options.bootstrap_servers}: {error}") from None
+
+
+def consume(options: argparse.Namespace) -> None:
+    """Run one member of the group."""
     consumer = KafkaConsumer(
         options.topic,
         bootstrap_servers=options.bootstrap_servers,

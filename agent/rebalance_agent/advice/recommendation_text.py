@@ -60,9 +60,18 @@ def is_clustered(what_if: WhatIf) -> bool:
 def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
-            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: the group "
-            f"waited {slow.seconds:.1f} s for it in a stall of {slow.stall_seconds:.1f} s (measured by the members)."
+            f"{_sooner(slow)}: the group waited {slow.seconds:.1f} s for it in a stall of {slow.stall_seconds:.1f} s "
+            "(measured by the members)."
         )
+
+
+def _sooner(slow: SlowMember) -> str:
+    """Return what makes the member ready sooner. It detects a rebalance at a heartbeat, and reacts in its next poll."""
+    if slow.stop_seconds is None:
+        return f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls"
+    if slow.stop_seconds < slow.seconds / 2:
+        return f"Make {slow.name} stop sooner, with a shorter revoked callback"
+    return f"Make {slow.name} detect rebalances sooner, with a lower heartbeat.interval.ms or less work between two polls"
 
 
 def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:

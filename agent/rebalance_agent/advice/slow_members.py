@@ -22,13 +22,15 @@ class SlowMember:
     """A member that stopped late in one rebalance: the group waited ``seconds`` of the longest stall for it.
 
     ``partition_seconds``: the upper bound of the stalls in that rebalance that this wait caused. ``name``: see
-    `member_name`.
+    `member_name`. ``stop_seconds``: from the start of the rebalance until the member stopped processing; None if it was
+    removed, or no report shows it.
     """
 
     name: str
     seconds: float
     stall_seconds: float
     partition_seconds: float
+    stop_seconds: float | None = None
 
 
 def slow_member(history: RecordedHistory) -> SlowMember | None:
@@ -57,12 +59,13 @@ def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     waited = min(seconds, stall.lower_seconds)
     if waited < SLOW_SECONDS_MIN or waited < SLOW_SHARE_MIN * stall.lower_seconds:
         return None
-    events = (*rebalance.generations, *((rebalance.before,) if rebalance.before else ()))
-    members = (member for event in reversed(events) for member in event.members)
+    # A removed member is only in the generation before.
+    events = (*reversed(rebalance.generations), *((rebalance.before,) if rebalance.before else ()))
+    members = (member for event in events for member in event.members)
     member = next((member for member in members if member.member_id == closing.slowest_member_id), None)
     if member is None:
         return None
     pod = member.where.pod if member.where else None
     share = waited / stall.lower_seconds
     name = member_name(member.client_id, member.instance_id, pod=pod)
-    return SlowMember(name, waited, stall.lower_seconds, stall.partition_seconds * share)
+    return SlowMember(name, waited, stall.lower_seconds, stall.partition_seconds * share, member.stop_seconds)

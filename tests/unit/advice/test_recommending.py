@@ -228,6 +228,19 @@ def test_a_slow_member_is_the_first_advice():
     assert "Use cooperative-sticky instead of range" in advice.sentence
 
 
+@pytest.mark.parametrize(
+    ("stop_seconds", "change"),
+    [
+        (None, "stop sooner, with a shorter revoked callback or less work between two polls:"),
+        (0.2, "stop sooner, with a shorter revoked callback:"),
+        (2.9, "detect rebalances sooner, with a lower heartbeat.interval.ms or less work between two polls:"),
+    ],
+)
+def test_the_remedy_for_a_slow_member_depends_on_when_it_stopped(stop_seconds, change):
+    slow = SlowMember("orders-0", 2.6, 2.9, 36.0, stop_seconds)
+    assert recommend(replace(found(figures()), slow=slow)).sentence.startswith(f"Make orders-0 {change}")
+
+
 def test_static_members_also_help_groups_whose_broker_assigns():
     restarts = {"avoided": 2, "avoided_partition_seconds": 60.0}
     refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")

@@ -24,9 +24,21 @@ def waiting(stall_seconds, *, member_seconds, basis=Basis.EXACT):
     )
 
 
+def stopped(members, seconds):
+    return tuple(replace(member, stop_seconds=seconds) for member in members)
+
+
 def test_a_slow_member_is_found_if_waiting_for_it_stalled_partitions():
     found = slow_member(waiting(4.0, member_seconds=3.0))
     assert (found.seconds, found.stall_seconds, found.partition_seconds) == (3.0, 4.0, 30.0)
+
+
+def test_the_time_until_it_stopped_is_that_of_the_rebalance_and_not_of_the_one_before():
+    history = waiting(4.0, member_seconds=3.0)
+    *earlier, last = history.generations
+    former = [replace(each, members=stopped(each.members, 0.5)) for each in earlier]
+    found = slow_member(history_of([*former, replace(last, members=stopped(last.members, 2.5))]))
+    assert found.stop_seconds == 2.5
 
 
 @pytest.mark.parametrize(("stall", "member"), [(0.1, 1.4), (0.9, 0.9), (8.0, 3.0)])

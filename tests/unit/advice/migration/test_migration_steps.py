@@ -16,6 +16,7 @@ from rebalance_agent.advice.migration.readiness import readiness
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.subscription import MemberSubscription
 from support.assignors.walks import Walk
 from support.tracker.histories import generation, snapshot, walked
@@ -50,6 +51,15 @@ def test_go_wait_no_go_and_done(found, go, classic):
 def test_the_step_counts_the_members_that_have_changed():
     assert step(OLD, OLD, kind=GroupType.CLASSIC).reason.endswith("replace the first classic member")
     assert step(OLD, NEW).reason.endswith("replace the next classic member")
+
+
+def test_a_group_whose_clients_lack_the_protocol_needs_another_client():
+    old = replace(OLD, software=ClientSoftware("kafka-python", "3.0.12"))
+    assert (found := step(old, kind=GroupType.CLASSIC)).go is Go.GO
+    assert found.reason.endswith(
+        "its successor needs another client, because no classic member's supports the consumer protocol"
+    )
+    assert step(old, OLD, kind=GroupType.CLASSIC).reason.endswith("replace the first classic member")
 
 
 def periods(*kinds):
