@@ -22,7 +22,7 @@ def page(written: str, board: Board) -> str:
     people, mark, _ = written.partition(MARK)
     if not mark:
         raise ValueError(f"the page of {board.uid} has no line {MARK}")
-    lines = ["## Panels", "", "| panel | what it answers |", "| --- | --- |"]
+    lines = ["## Panels", "", "| panel | question |", "| --- | --- |"]
     for row in board.rows:
         lines += [f"| {panel.title} | {_cell(panel.question)} |" for panel in row.panels]
     return "\n".join([people + MARK, "", *lines, ""])

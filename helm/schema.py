@@ -29,8 +29,8 @@ def values_schema(text: str, definitions: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(root, yaml.MappingNode):
         raise TypeError("values.yaml must be a mapping")
     schema = _mapping(root, text.splitlines())
-    schema["properties"]["global"] = {"type": "object", "description": "Values of a chart that this one is part of."}
-    schema["properties"]["enabled"] = {"type": "boolean", "description": "Whether a chart wants this one, part of it."}
+    schema["properties"]["global"] = {"type": "object", "description": "Global values of the parent chart."}
+    schema["properties"]["enabled"] = {"type": "boolean", "description": "Whether the parent chart enables this chart."}
     return {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": definitions, **schema}
 
 

@@ -17,7 +17,7 @@
     ├── RefusedError             a connection cannot continue (``gateway.transport.close_reason``)
     ├── PushError                telemetry of a client is refused (``gateway.telemetry.push_error``)
     ├── ListenError              an address cannot be listened on
-    ├── NotKnownError            the API does not know the requested object (``api.query``)
+    ├── NotKnownError            the API does not have the requested object (``api.query``)
     ├── AgentError               an observer cannot be reached, or answers something else (``cli.inputs.agent_api``)
     ├── artifacts.errors         ArtifactError: jars or Java cannot be obtained
     ├── testing.errors           BrokerError: the embedded Kafka
@@ -63,7 +63,7 @@ class WrongField:
 
 
 class InvalidInputError(RebalanceAgentError):
-    """Input from outside breaks its schema or a bound. The message begins with the path of the field."""
+    """Input from outside does not match its schema or a bound. The message begins with the path of the field."""
 
     def __init__(self, field: str, problem: str) -> None:
         """Name the ``field`` (a dotted path such as ``members[1].topics``) and the ``problem`` with it."""

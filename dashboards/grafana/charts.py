@@ -30,7 +30,7 @@ def lines(panel: Panel) -> timeseries.Panel:
     """Return lines, bars, areas or dots over time.
 
     Grafana shows a few rows of a legend. Where names are those of groups, members or topics it is a table, sorted by
-    what hurts.
+    the worst value.
     """
     table = panel.look is Look.LINES or any(set(labels_of(query.legend)) - CLOSED for query in panel.queries)
     legend = (

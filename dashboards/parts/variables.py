@@ -11,7 +11,7 @@ ACROSS = Variable(
     "Observers",
     "How counts of several observers are combined. Replicas share the groups, so their counts are added up. "
     "Independent observers count the same events, so the maximum is used. With one observer, the result is the same.",
-    choices=(("share the groups", "sum"), ("each sees all", "max")),
+    choices=(("share the groups", "sum"), ("each observes all", "max")),
 )
 
 

@@ -86,5 +86,5 @@ def test_the_record_of_an_application_has_its_processes_and_the_tasks_of_its_thr
 
 
 def test_a_claimed_count_is_refused_before_memory_is_taken():
-    with pytest.raises(DecodeError, match=r"active: a count of 2147483647, 0 bytes left"):
+    with pytest.raises(DecodeError, match=r"active: a count of 2147483647, but only 0 bytes are left"):
         decode_streams_assignment(struct.pack(">iii", NEWEST_VERSION, NEWEST_VERSION, 2**31 - 1))

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class ClientKind(StrEnum):
-    """A client library, by the name that users know."""
+    """A client library, by its common name."""
 
     JAVA = "Java"
     FRANZ_GO = "franz-go"

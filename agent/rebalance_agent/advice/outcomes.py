@@ -55,7 +55,7 @@ def what_if(
     package that fails is refused, with its error as the reason.
 
     Raises:
-        AssignmentError: a name is not the name of a strategy, or a setting is not valid.
+        AssignmentError: there is no strategy with one of the names, or a setting is not valid.
     """
     history = since_last_assignor(history)
     restarts = avoidable(history)

@@ -43,6 +43,6 @@ class GroupSource(Protocol):
         """Return one rebalance with its events; the id of any of these events identifies it.
 
         Raises:
-            NotKnownError: the rebalance is not remembered, or there is no such group.
+            NotKnownError: the rebalance is not stored, or there is no such group.
         """
         ...

@@ -105,7 +105,7 @@ class GroupsApi:
         """Return one rebalance with its events.
 
         Raises:
-            NotKnownError: the rebalance is not remembered, or there is no such group.
+            NotKnownError: the rebalance is not stored, or there is no such group.
         """
         name = self._whole(name)
         detail = self._history.rebalance(name, identity)

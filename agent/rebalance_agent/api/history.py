@@ -105,7 +105,7 @@ class EpisodeHistory:
         return self._size
 
     def on_event(self, event: Event) -> None:
-        """Remember a published event, or a member's report."""
+        """Store a published event, or a member's report."""
         with self._lock:
             match event:
                 case GroupGoneEvent():
@@ -137,7 +137,7 @@ class EpisodeHistory:
                     return
 
     def rebalances(self, group: str) -> RebalanceList | None:
-        """Return a group's remembered rebalances and rollouts, newest first; None if the group is not remembered."""
+        """Return a group's kept rebalances and rollouts, newest first; None if the group is not stored."""
         with self._lock:
             entry = self._groups.get(group)
             if entry is None:
@@ -207,9 +207,9 @@ class EpisodeHistory:
         return group
 
     def _bound(self, changed: str) -> None:
-        """Enforce the limits: the groups that changed longest ago are forgotten first.
+        """Enforce the limits: the groups that changed longest ago are dropped first.
 
-        Groups that have only reports are forgotten before all others, since a report may name any group.
+        Groups that have only reports are dropped before all others, since a report may name any group.
         """
         self._measure(changed)
         while len(self._groups) > self._limits.groups:

@@ -111,7 +111,7 @@ class GroupSummary:
 
     group: Annotated[str, "the group's id"]
     group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
-    state: Annotated[GroupState, "the state in the broker's own spelling"]
+    state: Annotated[GroupState, "the state, spelled as by the broker"]
     source: Annotated[Source, "coordinator's `records`, leaders' `frames`, `describe` (epochs), or `admin` polls"]
     generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
@@ -156,7 +156,7 @@ class GroupMember:
 
     member_id: Annotated[str, "the member id that the coordinator assigned"]
     instance_id: Annotated[str | None, "`group.instance.id` of a static member"]
-    client_id: Annotated[str, "the client's own name"]
+    client_id: Annotated[str, "the client id that the client sets (`client.id`)"]
     host: Annotated[str, "its address"]
     assigned: Annotated[TopicPartitions | None, "the member's partitions by topic, as ranges such as `0-4,7`"]
     partitions: Annotated[int | None, "number of these partitions"]
@@ -165,7 +165,7 @@ class GroupMember:
     occupant: Annotated[
         SeatOccupant | None,
         "the consumer that now has the member's seat, if a gateway handed it over; `client_id` and `host` remain "
-        "those of the seat's first consumer, as the coordinator has them",
+        "those of the seat's first consumer, as in the coordinator",
     ]
     software: Annotated[ClientSoftware | None, "name and version of the client library, if it is reported"]
     streams: Annotated[StreamsMember | None, "process and tasks, in streams groups (KIP-1071)"]
@@ -225,7 +225,7 @@ class GroupDetail:
 class SlowestMember:
     """The member that the other members waited for."""
 
-    client_id: Annotated[str, "its own name"]
+    client_id: Annotated[str, "its client id (`client.id`)"]
     host: Annotated[str, "its address"]
     member_id: Annotated[str | None, "the member id that the coordinator assigned"]
     seconds: Annotated[float | None, "longest possible wait"]

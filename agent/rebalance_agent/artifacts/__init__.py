@@ -1,4 +1,4 @@
-"""Downloads Java programs: it fetches each jar that a lock file names once, verifies it, and keeps it in one cache.
+"""Downloads Java programs: it fetches once, verifies and caches each jar that a lock file names.
 
 The embedded Kafka of `testing` and the pipeline's Spark use this package; they choose the jars and run them. It is the
 only package that imports ``jgo``, which resolves Maven coordinates.

@@ -1,8 +1,8 @@
 """Fetches the jars of a lock file once, keeps them in one cache directory, and verifies their sha256 at each use.
 
-A file gets its final name only after its bytes were verified. They are hashed again whenever they are used, since
-between two runs anything may have changed them: 92 jars of 56 MB take a tenth of a second. One file lock per cache
-makes a second process wait for the first instead of downloading twice.
+A file gets its final name only after its bytes were verified. They are hashed again at each use, because
+other programs may have changed them between two runs: 92 jars of 56 MB take a tenth of a second. One file lock per
+cache makes a second process wait for the first instead of downloading twice.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Writes a lock file again: ``python -m rebalance_agent.artifacts.lock FILE [--beyond PATH]... [COORDINATE]...``.
 
-Resolves the coordinates through jgo, downloads every jar and writes what these need beyond the jars of each ``PATH``: a
-lock file, or a folder of jars (``pyspark/jars`` for the pipeline's). Without coordinates the roots are those that FILE
-names; for another version change them there. Review the difference before you commit it: the checksums are those
-of the jars that the registry serves today.
+Resolves the coordinates through jgo, downloads the jars, and writes those that are not in a ``PATH``: a lock file, or a
+folder of jars (``pyspark/jars`` for the pipeline). Without coordinates, the roots in FILE are used; for another
+version, change them there. Review the difference before you commit it: the checksums are those of the jars that the
+registry serves today.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Access to the Maven registry through jgo; the only module that imports it.
 
 Every call has a repository directory of its own: the user's ``~/.m2`` is neither read nor written. Mirrors come from
-``[repositories]`` in jgo's own configuration file and are asked before the public registry.
+``[repositories]`` in jgo's own configuration file, and are used before the public registry.
 """
 
 from __future__ import annotations

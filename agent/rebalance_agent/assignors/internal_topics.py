@@ -1,6 +1,6 @@
 """Checks, before an assignment, whether a strategy's internal topics exist; members do not subscribe to these.
 
-Callers use `wanted_topics` to learn which topics' metadata a strategy needs, and call `prepare` before ``assign``.
+Callers use `wanted_topics` to find out which topics' metadata a strategy needs, and call `prepare` before ``assign``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measures the quality of an assignment from any client, for the target that the rounds of the assignment reach.
 
-``moved_min`` is the fewest moves of any assignment with the same balance, that is, with equal loads, which members with
-an equal promise may swap. It is exact
+``moved_min`` is the fewest moves of any assignment with the same balance, which means with equal loads; members with an
+equal promise may swap their loads. It is exact
 
 - if all members have equal subscriptions: a member can keep at most the lesser of what it owns and what it gets, and
   matching the largest with the largest keeps most;

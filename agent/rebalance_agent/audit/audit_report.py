@@ -1,4 +1,4 @@
-"""The result of an audit: differences by group and generation, and the numbers of judged and unjudged facts."""
+"""The result of an audit: differences by group and generation, and the numbers of checked and unchecked facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["NO_EVENTS", "UNREADABLE", "AuditReport", "Difference", "Differences"
 
 NO_EVENTS = "records of the events' topic that are not events"
 UNREADABLE = "records that cannot be read"
-"""Reasons why facts are not judged; such facts need not belong to a group."""
+"""Reasons why facts are not checked; such facts need not belong to a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Differences:
 
 @dataclass(slots=True)
 class AuditReport(Differences):
-    """The numbers of facts that were and were not judged, and the differences.
+    """The numbers of facts that were and were not checked, and the differences.
 
     ``agreed``: facts whose event agrees. ``copies``: copies of events, from another observer or after a restart.
-    ``unjudged``: reason -> number of facts that are not judged. ``pending``: facts so new that their events may still
+    ``unjudged``: reason -> number of facts that are not checked. ``pending``: facts so new that their events may still
     come. ``counters``: groups whose counters were compared. ``hours``: rows of ``group_hours`` that agree.
     """
 
@@ -64,13 +64,13 @@ class AuditReport(Differences):
     hours: int = 0
 
     def leave(self, why: str, number: int = 1) -> None:
-        """Add ``number`` facts that cannot be judged for the reason ``why``."""
+        """Add ``number`` facts that cannot be checked for the reason ``why``."""
         if number:
             self.unjudged[why] = self.unjudged.get(why, 0) + number
 
     @property
     def clean(self) -> bool:
-        """Whether everything that could be judged agrees."""
+        """Whether everything that could be checked agrees."""
         return not self.found
 
     @property

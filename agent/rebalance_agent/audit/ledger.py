@@ -24,10 +24,10 @@ FOLLOWUP_MS = 300_000
 """Longest wait (ms) for an announced follow-up before an observer publishes the episode."""
 
 NOT_REPORTED = "that no gateway or leader reported"
-"""The reason why a fact is not judged if the observer could not read the records."""
+"""The reason why a fact is not checked if the observer could not read the records."""
 
 PENDING_DIFFERENCES_MAX = 1_000
-"""Maximum number of differences that are kept per partition before the audit knows whether records are missing."""
+"""Maximum number of differences that are kept per partition before it is certain whether records are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Ledger:
         self._doubt(partition)
 
     def _doubt(self, partition: int) -> None:
-        """Process a gap in a partition: its kept differences may be due to removed records, so they are not judged."""
+        """Process a gap in a partition: its kept differences may be due to removed records, so they are not checked."""
         self._record_feed.mark_uncertain(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose preceding records were compacted away", soft.found)

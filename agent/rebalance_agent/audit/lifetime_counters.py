@@ -92,7 +92,9 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
     if lifetime.replayed is not None and again.total() > lifetime.replayed:
         ((worst, _),) = again.most_common(1)
         read = f"but only {lifetime.replayed} records were read again"
-        what = f"{again.total()} events of all groups, most of this group, were published but not counted, {read}"
+        what = (
+            f"{again.total()} events of all groups (most of them of this group) were published but not counted, {read}"
+        )
         report.differ(Difference(worst, 0, f"counters of {lifetime.name}: {what}"))
 
 

@@ -17,7 +17,7 @@ __all__ = ["GroupAccount", "identity_differences"]
 
 NO_PREDECESSOR = "without a known predecessor"
 SEVERAL_TOPICS = "moves of tasks that read several topics"
-"""Reasons why a fact is not judged."""
+"""Reasons why a fact is not checked."""
 
 LATE_S = 1_205.0
 """Longest time (seconds) after the record at which a member's report can extend a stall: ten minutes while the episode
@@ -54,7 +54,7 @@ def identity_differences(entry: ExpectedFact, published: PublishedEvent) -> Iter
 
 
 class GroupAccount:
-    """The sums of one group's published episodes. ``unjudged``: reason -> number of facts that are not judged."""
+    """The sums of one group's published episodes. ``unjudged``: reason -> number of facts that are not checked."""
 
     def __init__(self, *, reported: bool = True) -> None:
         """Start without an open episode; ``reported``: members may have reported stalls."""
@@ -160,7 +160,7 @@ class GroupAccount:
     def _stall(self, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
         stall, base = published.stall, self._base
         if stall is None:
-            # An observer that started in the middle of a first episode knows no stall; its other values are the same.
+            # An observer that started in the middle of a first episode has no stall; its other values are the same.
             if base is not None and now.holders and not sums.unseen:
                 yield "it has no stall, although the records show one"
             return

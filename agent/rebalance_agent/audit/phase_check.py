@@ -28,7 +28,7 @@ def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: Publish
         if first_ms is not None and published.started_ms is not None and published.started_ms < first_ms:
             yield f"it cannot have begun before {first_ms}, but the event has {published.started_ms}"
     elif before is not None:
-        # An observer that saw only a part of the rebalance leaves times out.
+        # An observer that observed only a part of the rebalance leaves times out.
         if published.started_ms not in (None, now.started_ms):
             yield f"its epoch began at {now.started_ms} in the record, {published.started_ms} in the event"
         if published.joined_ms not in (None, now.joined_ms):

@@ -19,7 +19,7 @@ WHOLE = frozenset((0,))
 """The parts of an undivided event; one shared set saves memory."""
 
 _SEEN = (Evidence.LIST, Evidence.RECORD)
-"""Evidence that shows a rebalance's start; a member knows only the time when the coordinator asked it to rejoin."""
+"""Evidence that shows a rebalance's start; a member has only the time when the coordinator requested it to rejoin."""
 
 ROUNDING_S = 0.0015
 """Rounding error (seconds) allowed, since seconds are published in whole milliseconds."""
@@ -85,8 +85,8 @@ class PublishedEvent:
     def contradictions(self, other: PublishedEvent) -> Iterator[str]:
         """Yield the differences from a copy with the same revision; there must be none.
 
-        Episodes, and therefore their sums, may differ: an observer that started in the middle of an episode knows less.
-        So sums are compared only in the event of an episode's first generation.
+        Episodes, and therefore their sums, may differ: an observer that started in the middle of an episode has less
+        evidence. So sums are compared only in the event of an episode's first generation.
         """
         if self.totals != other.totals:
             yield "members"

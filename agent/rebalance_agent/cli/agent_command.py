@@ -120,7 +120,7 @@ def run_agent(
             print(f"rebalance-agent {name}: {line}", file=sys.stderr)
         return 2
     if again.is_set():
-        # Executes a new program in the same process: no old state is left, and the supervisor sees no restart.
+        # Executes a new program in the same process: no old state is left, and for the supervisor there is no restart.
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - with its own arguments
     return 0
 
@@ -156,8 +156,8 @@ def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restar
 def _listen_errors(first: ListenError, settings: AgentSettings) -> Iterator[str]:
     """Yield ``first`` and the errors of all other addresses in ``settings``, each with the flag that changes it.
 
-    A process ends at its first address that cannot be listened on. A user who changes only this one would get the next
-    error at the next start.
+    A process ends at its first address that cannot be listened on. A user that corrected only this address would get
+    the next error at the next start.
     """
     addresses = {setting: value for setting, value in settings if setting.endswith("listen") and value}
     set_by = next((setting for setting, value in addresses.items() if value == first.address), None)

@@ -24,7 +24,7 @@ class CommandParser(argparse.ArgumentParser):
     """A parser with short errors, and with help that begins with examples. Parsers of added commands are the same."""
 
     def format_help(self) -> str:
-        """Return the help; the examples of the epilog stand before the flags, of which a command may have dozens."""
+        """Return the help; the examples of the epilog come before the flags, of which a command may have dozens."""
         whole = self.description, self.epilog
         self.description, self.epilog = _examples_first(self.description or "", self.epilog or "")
         try:

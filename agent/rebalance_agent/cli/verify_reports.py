@@ -116,7 +116,7 @@ def _of_event_files(options: argparse.Namespace, shows: GroupFilter) -> dict[str
     ledger = Ledger(cluster_id, shows)
     for event, position in itertools.chain([first] if first else [], published):
         if event.cluster_id != cluster_id:
-            raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
+            raise InvalidInputError("--events", f"come from more than one cluster: {cluster_id}, {event.cluster_id}")
         ledger.add_event(event, position)
     return {"events": _Account(ledger, ledger.first_ms or 0, None)}
 
@@ -158,7 +158,7 @@ def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> Gro
 
 
 def _events(options: argparse.Namespace) -> Iterator[tuple[AuditedEvent, RecordPosition]]:
-    """Yield the events about groups in the files; events of members are left out, since they may lack a cluster id."""
+    """Yield the events about groups in the files; events of members are left out, which may lack a cluster id."""
     for name in options.events:
         for event, position in events_in("--events", name):
             if isinstance(event, AuditedEvent):
@@ -177,5 +177,5 @@ def _check_counters(metrics: str, events: str, options: argparse.Namespace, repo
 
 
 def _slim(event: Event) -> Event:
-    """Return the event with at most one member, to save memory; counters need only to know if there are any."""
+    """Return the event with at most one member, to save memory; counters only need whether there are any."""
     return replace(event, members=event.members[:1]) if isinstance(event, GenerationEvent) else event

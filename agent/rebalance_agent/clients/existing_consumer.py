@@ -61,7 +61,7 @@ def instrument(
     if client == _CONFLUENT:
         own = {"client_id": client_id}
     elif client_id is not None:
-        raise InvalidInputError("client_id", "is only for confluent-kafka: this consumer knows its own")
+        raise InvalidInputError("client_id", "is only for confluent-kafka: other consumers already have one")
     adapter = importlib.import_module(_ADAPTERS[client])
     made = adapter.instrument(
         consumer, clock=clock, events_url=events_url, events_token=events_token, on_event=on_event, **own

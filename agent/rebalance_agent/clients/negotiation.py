@@ -65,7 +65,7 @@ def explain_refusal(group: str, offers: Sequence[str], described: GroupDescripti
 def explain_inconsistent_protocols(member: str, offers: Sequence[str], group: Mapping[str, Sequence[str]]) -> str:
     """Explain in one line why ``member``, which offers these strategies, cannot join ``group`` (member -> its offers).
 
-    A refused client may know only what ``DescribeGroups`` returns, so ``group`` may hold any names and partial offers.
+    A refused client may have only what ``DescribeGroups`` returns, so ``group`` may hold any names and partial offers.
     """
     members_by_offer: dict[tuple[str, ...], list[str]] = {}
     for name in group:

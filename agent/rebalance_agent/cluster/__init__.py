@@ -11,6 +11,6 @@
 - ``collector_context``: the objects that every collector gets; ``inbox``: the queue of observations; ``name_filters``:
   which groups and topics are shown.
 
-The package uses ``confluent_kafka``, and knows only the names of groups: ``offsets_topic`` reads their records,
+The package uses ``confluent_kafka``, and processes only the names of groups: ``offsets_topic`` reads their records,
 ``polls`` queries the brokers about them.
 """

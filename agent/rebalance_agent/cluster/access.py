@@ -34,7 +34,7 @@ Operations = frozenset[str] | None
 
 
 class Existence(Enum):
-    """Whether a topic or group exists, as far as this principal may know."""
+    """Whether a topic or group exists, as far as this principal may describe it."""
 
     THERE = "there"
     ABSENT = "absent"

@@ -9,7 +9,7 @@ from typing import Literal
 __all__ = ["UNKNOWN_PRINCIPAL", "allow_command", "mechanism_of", "principal_of"]
 
 UNKNOWN_PRINCIPAL = "User:..."
-"""Placeholder for a principal that only the brokers know."""
+"""Placeholder for a principal that only the brokers can determine."""
 
 
 def allow_command(
@@ -28,7 +28,7 @@ def allow_command(
 
 
 def principal_of(properties: Mapping[str, str]) -> str:
-    """Return the principal in librdkafka's ``properties``; ``User:...`` if only brokers know it (OAuth, mTLS)."""
+    """Return the principal in librdkafka's ``properties``; ``User:...`` if only brokers determine it (OAuth, mTLS)."""
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol.startswith("SASL"):
         name = properties.get("sasl.username", "")

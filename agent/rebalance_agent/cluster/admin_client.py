@@ -214,7 +214,7 @@ class Cluster:
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
-        """Return the effective value of a topic's setting; None if brokers do not know it. Errors: see `settings`."""
+        """Return the effective value of a topic's setting; None if brokers do not have it. Errors: see `settings`."""
         return self.settings("topic", topic).get(name)
 
     def settings(self, kind: str, name: str) -> dict[str, str]:

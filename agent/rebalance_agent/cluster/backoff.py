@@ -25,5 +25,5 @@ class Backoff:
         return span * self._rng.uniform(0.5, 1.0)
 
     def reset(self) -> None:
-        """Forget the failures: an attempt succeeded."""
+        """Drop the failures: an attempt succeeded."""
         self._failures = 0

@@ -42,7 +42,7 @@ class Meters(Protocol):
         ...
 
     def decode_error(self, key_version: int | None) -> None:
-        """Count a record that breaks its schema."""
+        """Count a record that does not match its schema."""
         ...
 
     def unknown_record(self, unknown: Literal["key_version", "value_version"], number: int = 1) -> None:

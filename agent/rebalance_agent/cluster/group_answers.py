@@ -40,7 +40,7 @@ _TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUM
 def group_state(answer: Any) -> GroupState | None:  # noqa: ANN401 - the client's own types have no annotations
     """Return the state in an answer to ListGroups or DescribeGroups; None for a state that `GroupState` lacks."""
     if answer.state is ConsumerGroupState.UNKNOWN and answer.type is ConsumerGroupType.CONSUMER:
-        # The client does not know Assigning and Reconciling; Assigning lasts only a moment.
+        # The client does not support Assigning and Reconciling; Assigning lasts only a moment.
         return GroupState.RECONCILING
     return _OURS.get(answer.state)
 

@@ -16,7 +16,7 @@ from rebalance_agent.model.partitions import to_ranges
 __all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord", "leader_epoch_of", "record_bytes"]
 
 BEGINNING: int = OFFSET_BEGINNING
-"""The offset that stands for a partition's first offset."""
+"""The special offset for a partition's first offset."""
 
 
 QUEUE_TUNING = {

@@ -92,7 +92,7 @@ class StopMember(_MemberAction):
 
 
 class KillMember(_MemberAction):
-    """End the member with SIGKILL; the coordinator notices at the session timeout."""
+    """End the member with SIGKILL; the coordinator detects this at the session timeout."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Steps begin in order, with a pause between them. A step whose groups are not calm for `STEP_SECONDS_MAX` no longer
 delays steps of other groups. Steps of different groups may overlap, so that the demo does not wait for a session
-timeout. A step is over when each of its groups has been Stable with the expected members for `CALM_SECONDS`. The
+timeout. A step ends when each of its groups has been Stable with the expected members for `CALM_SECONDS`. The
 group's generation must be newer if the step must cause a rebalance of the group.
 """
 

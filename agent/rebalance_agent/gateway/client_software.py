@@ -15,7 +15,7 @@ _MORE_BYTES = 0x80
 
 
 def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
-    """Return the client library that an ApiVersions request names, even if the gateway does not know the version."""
+    """Return the client library that an ApiVersions request names, even if the gateway does not support the version."""
     if head.api_version < _NAMED_SINCE:
         return ClientSoftware()
     name, at = _text(frame, client_id_end(frame) + 1)  # this header has no tagged fields

@@ -82,7 +82,7 @@ def explain(
 
 
 def past_text(past: PastSeats, source: str) -> str:
-    """Describe the rebalances that seats would have spared; ``source`` names the source of the recorded past."""
+    """Describe the rebalances that seats would have avoided; ``source`` names the source of the recorded past."""
     where = f"From {source.partition(chr(10))[0].rstrip('.')}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
@@ -143,7 +143,7 @@ def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
 
 
 def _acts(seats: SeatRule | None) -> bool:
-    """Return whether a rule for seats changes frames of the group, also if no strategy does."""
+    """Return whether a rule for seats changes frames of the group, even if no strategy does."""
     return seats is not None and seats.mode is SeatMode.ON
 
 

@@ -80,7 +80,7 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_ACTS).labels(act, outcome).inc(number)
 
     def spared(self, rebalances: int, *, predicted: bool) -> None:
-        """Count rebalances that seats spared, or, with ``predicted``, would have spared."""
+        """Count rebalances that seats avoided, or, with ``predicted``, would have avoided."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED).labels(rows.SEAT_MODES[predicted]).inc(rebalances)
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
@@ -89,7 +89,7 @@ class GatewayCounters:
         counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
 
     def stall_spared(self, partition_seconds: float) -> None:
-        """Count partition-seconds of stall that seats spared after consumers were killed (a lower bound)."""
+        """Count partition-seconds of stall that seats avoided after consumers were killed (a lower bound)."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED_SECONDS).inc(partition_seconds)
 
     def waited(self, seconds: float, *, predicted: bool) -> None:

@@ -91,9 +91,9 @@ def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
             "consumers"
         )
     if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
-        raise ValueError(f"{NUM_STANDBYS.name}: clients behind a gateway do not know their copies: set it to 0")
+        raise ValueError(f"{NUM_STANDBYS.name}: clients behind a gateway do not receive their copies: set it to 0")
     if chosen.copies is not None and NUM_STANDBYS.name not in available:
         raise ValueError(
-            f"{chosen.name} assigns copies, which clients behind a gateway do not know: use the library in the "
+            f"{chosen.name} assigns copies, which clients behind a gateway do not receive: use the library in the "
             "consumers"
         )

@@ -55,7 +55,7 @@ def parse_rule_texts(field: str, text: str, parse: Callable[[str], _RuleT]) -> l
         raise InvalidInputError(field, f"must have at most {RULE_TEXT_MAX} characters")
     parts = [part for part in _RULES.split(text.strip().rstrip(";")) if part]
     if len(parts) > RULES_MAX:
-        raise InvalidInputError(field, f"must be at most {RULES_MAX} rules")
+        raise InvalidInputError(field, f"must have at most {RULES_MAX} rules")
     rules = [parse(part) for part in parts]
     for number, rule in enumerate(rules):
         if any(rule.pattern.pattern == before.pattern.pattern for before in rules[:number]):

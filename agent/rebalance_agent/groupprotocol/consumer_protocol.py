@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 NEWEST_VERSION = 3
-"""Newest version of subscriptions and assignments that these schemas know."""
+"""Newest version of subscriptions and assignments that these schemas support."""
 
 TOPIC_PARTITIONS = Array(Struct(Field("topic", STRING), Field("partitions", Array(INT32))))
 """Array of partitions by topic name, as in the classic protocol."""

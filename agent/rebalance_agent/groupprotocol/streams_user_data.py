@@ -1,7 +1,7 @@
 """User data of classic Kafka Streams groups: a member's process, and the tasks that its leader assigned to it.
 
 Source: KIP-130, KIP-441 and the assignor's protocol versions of Kafka Streams. Both messages begin with an int32
-version and, since version 3, the newest version that the sender knows; all numbers are big-endian.
+version and, since version 3, the newest version that the sender supports; all numbers are big-endian.
 
 - A subscription continues with the 16 bytes of the process id.
 - An assignment continues with an array of active tasks, one for each assigned partition in the order of topics and

@@ -30,7 +30,7 @@ class LatchedReadiness:
     """
 
     def __init__(self, clock: Clock, nobody: str) -> None:
-        """``nobody``: the reason while there is no client."""
+        """``nobody``: the reason text while there is no client."""
         self._clock, self._nobody = clock, nobody
         self._lock = threading.Lock()
         self._clients: dict[Hashable, _Client] = {}

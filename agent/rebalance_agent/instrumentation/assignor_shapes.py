@@ -12,7 +12,7 @@ __all__ = ["assignment_of", "group_of", "partition_counts"]
 
 
 def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, TopicMetadata]:  # noqa: ANN401 - by its shape
-    """Topic -> metadata with the partition count, for those ``topics`` that ``cluster.partitions_for_topic`` knows."""
+    """Topic -> metadata with the partition count, for the ``topics`` that ``cluster.partitions_for_topic`` returns."""
     counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in sorted(set(topics))}
     return {topic: TopicMetadata(count) for topic, count in counts.items() if count}
 

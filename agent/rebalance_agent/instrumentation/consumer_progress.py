@@ -26,7 +26,7 @@ PARTITIONS_MAX = 100_000
 """Maximum number of partitions tracked: more than any consumer can own. Further ones are not counted."""
 
 LEFT_MAX = 10_000
-"""Maximum number of partitions remembered after they were given up, in case they are assigned again. The oldest are
+"""Maximum number of partitions kept after they were given up, in case they are assigned again. The oldest are
 dropped first."""
 
 

@@ -1,4 +1,4 @@
-"""Builds the events of one consumer. No other module of this package knows their fields."""
+"""Builds the events of one consumer. No other module of this package uses their fields."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class EventBuilder:
 
 
 def _quality(decision: AssignDecision | None) -> AssignmentQuality | None:
-    with quietly("judge an assignment"):
+    with quietly("measure an assignment's quality"):
         return decision.quality() if decision else None
     return None
 

@@ -1,4 +1,4 @@
-"""A generation of a classic group, as the group's leader sees it.
+"""A generation of a classic group, with the data that the group's leader has.
 
 The coordinator's answer to the leader's JoinGroup contains every member's subscription, and the leader's SyncGroup
 every member's assignment. Together they contain the data of a ``GroupMetadata`` record, except other members' hosts
@@ -28,7 +28,7 @@ _NAMES_BYTES = 100
 class LedMembers:
     """The members of the generation that a client leads; ``joined_ms``: when its JoinGroup was answered (epoch ms).
 
-    ``assignor`` is the name that the coordinator knows. Members have no assignment before `assigned`.
+    ``assignor`` is the name that the coordinator has. Members have no assignment before `assigned`.
     """
 
     generation: int

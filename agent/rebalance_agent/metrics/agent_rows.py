@@ -86,7 +86,8 @@ CONFIGURED = agent_row(
     "configured",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 if a Kafka cluster is configured (sidecar, gateway: and events are published), else 0 (an observer is idle).",
+    "1 if a Kafka cluster is configured (for a sidecar or gateway: and if events are published), otherwise 0. An "
+    "observer with 0 is idle.",
 )
 READY = Metric(
     "rebalance_agent_ready",
@@ -159,7 +160,8 @@ OTLP_EXPORTS = agent_row(
     "otlp_exports_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Exports of all metrics over OTLP. failed: the collector did not accept them; the next export has all counts.",
+    "Exports of all metrics over OTLP. accepted: the collector accepted the export; failed: it did not, and the next "
+    "export has all counts.",
     "exports",
     {"outcome": ("accepted", "failed")},
 )

@@ -92,8 +92,8 @@ GATEWAY_PASS_SECONDS = agent_row(
     "gateway_pass_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "Latency that the gateway added to frames that it forwarded unread, from the last byte in to the last byte out. "
-    "Frames that were forwarded together count once; waiting for a slow receiver is included.",
+    "Latency that the gateway added to frames that it forwarded unread, from the last byte received to the last byte "
+    "sent. Frames that were forwarded together count once; waiting for a slow receiver is included.",
     "seconds",
     {"direction": DIRECTIONS},
     PASS_BUCKETS,
@@ -102,7 +102,7 @@ GATEWAY_READ_SECONDS = agent_row(
     "gateway_read_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "Latency that the gateway added to each frame that it read, from the last byte in to the last byte out.",
+    "Latency that the gateway added to each frame that it read, from the last byte received to the last byte sent.",
     "seconds",
     {"api": (*READ_APIS.values(), OTHER)},
     READ_BUCKETS,
@@ -177,10 +177,10 @@ GATEWAY_PUSHES = agent_row(
     "gateway_telemetry_pushes_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Pushes of client telemetry (gateway_telemetry) by result. accepted: used; invalid: not OTLP, and the client "
-    "stops pushing; throttled: too early, or too many clients; too_large: more bytes or fields than allowed; "
-    "unknown_subscription: the settings have changed, and the client asks for them; unsupported_compression: neither "
-    "gzip nor none.",
+    "Pushes of client telemetry (gateway_telemetry) by result. accepted: the gateway uses the values; invalid: the "
+    "push is not OTLP, and the client stops pushing; throttled: the push came too early, or too many clients push; "
+    "too_large: the push has more bytes or fields than allowed; unknown_subscription: the settings have changed, and "
+    "the client requests them; unsupported_compression: the push is compressed, but not with gzip.",
     "pushes",
     {
         "outcome": (
@@ -197,8 +197,9 @@ GATEWAY_PUSHES_PASSED = agent_row(
     "gateway_telemetry_passed_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Accepted pushes of client telemetry for the OTLP endpoint (gateway_telemetry_pass). delivered; failed: the "
-    "collector refused it or did not answer; dropped: too many were waiting.",
+    "Accepted pushes of client telemetry for the OTLP endpoint (gateway_telemetry_pass). delivered: the "
+    "collector accepted the push; failed: the collector refused it or did not respond; dropped: too many pushes were "
+    "waiting.",
     "pushes",
     {"outcome": ("delivered", "failed", "dropped")},
 )
@@ -206,7 +207,7 @@ GATEWAY_PUSH_ENDS = agent_row(
     "gateway_telemetry_ends_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Clients that pushed telemetry and stopped. terminated: the client closed, and marked its last push as the last; "
+    "Clients that pushed telemetry and stopped. terminated: the client was closed, and marked its last push as such; "
     "silent: the client has not pushed for three intervals, for example after a crash.",
     "clients",
     {"end": PUSH_ENDS},

@@ -1,7 +1,7 @@
 """Metrics of groups, from the coordinator's records, or from polls if the agent may not read the records.
 
 A row describes a metric and has the function that reads the metric's value from a group's view; no other list names the
-metric. A value that the source cannot know has no sample. Counters begin at 0 with a group's first view, because
+metric. A value that the source does not contain has no sample. Counters begin at 0 with a group's first view, because
 ``increase()`` misses the first value of a series. Gauges of one group aggregate with ``max``, counters with
 ``sum by (consumergroup) (increase(...))``. `GROUP_ROWS` has the rows in the order of their definitions here.
 """

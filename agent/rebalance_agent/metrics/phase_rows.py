@@ -1,4 +1,4 @@
-"""Rows of rebalance phases, over all groups: a histogram per group would cost more series than it is worth."""
+"""Rows of rebalance phases, over all groups: a histogram for each group would need too many series."""
 
 from __future__ import annotations
 

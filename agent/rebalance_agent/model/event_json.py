@@ -78,7 +78,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
 
 
 def json_line(event: Event) -> bytes:
-    """Return the event as one line of compact, key-sorted UTF-8 JSON without newline: equal events give equal bytes.
+    """Return the event as one line of compact, key-sorted UTF-8 JSON without newline: equal events produce equal bytes.
 
     A generation event is written by several sinks in a row, so its last line is cached.
     """

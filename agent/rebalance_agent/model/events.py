@@ -213,8 +213,8 @@ class MemberEvent:
     group: Annotated[str, "the group's id"]
     timestamp_ms: Annotated[int, "epoch milliseconds when the callback returned"]
     callback: Annotated[Callback, "the callback that ran; left: the consumer closed on purpose"]
-    client_id: Annotated[str, "the client's own name"]
-    member_id: Annotated[str, "the coordinator's name for the member; empty if the client does not provide it"]
+    client_id: Annotated[str, "the client id that the client sets (`client.id`)"]
+    member_id: Annotated[str, "the member id that the coordinator assigned; empty if the client does not provide it"]
     generation: Annotated[
         int, "the member's generation when the callback was entered; -1 if the client does not provide it"
     ]
@@ -256,7 +256,7 @@ class MemberEvent:
 
     @property
     def asked_ms(self) -> int:
-        """Epoch milliseconds when the member learned that it must rejoin, or else when it stopped processing."""
+        """Epoch milliseconds when the member was notified that it must rejoin, or else when it stopped processing."""
         return self.started_ms - round(min(self.stop_seconds or 0.0, STOP_SECONDS_MAX) * 1000)
 
     @property

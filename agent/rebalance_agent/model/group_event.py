@@ -49,7 +49,7 @@ def process_event_id(kind: str, process: str, sequence: int) -> str:
 
 def digest(*parts: str | int) -> str:
     """Return 32 hexadecimal digits of a hash of ``parts``, in their order; the same in every process and release."""
-    # Each text follows its length, so that different tuples never give equal bytes.
+    # Each text follows its length, so that different tuples never produce equal bytes.
     texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
     joined = b"".join(len(text).to_bytes(4, "big") + text for text in texts)
     return hashlib.blake2b(joined, digest_size=16).hexdigest()

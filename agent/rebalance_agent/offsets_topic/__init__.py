@@ -10,5 +10,5 @@
 - ``work_share``: limits what a record may claim, and how much work the records of one group may cause.
 - ``snapshots``: keeps state in a compacted topic, so that a restart continues where the last run ended.
 
-Ownership and snapshots use clients of ``confluent_kafka``. Conclusions about groups are left to ``tracking``.
+Ownership and snapshots use clients of ``confluent_kafka``. Only ``tracking`` draws conclusions about groups.
 """

@@ -37,7 +37,7 @@ CLASSIC_TUNING = {
 """librdkafka settings of the classic protocol; under ``group.protocol=consumer`` (KIP-848) brokers decide these."""
 
 POLL_S = 0.5
-"""Seconds that one poll of the group's consumer takes, and the delay after which a stop is noticed."""
+"""Seconds that one poll of the group's consumer takes, and the delay after which a stop is detected."""
 
 ABSENT_WAIT_S = 0.5
 """Seconds between checks for a topic that does not exist yet."""

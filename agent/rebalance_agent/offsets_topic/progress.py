@@ -1,4 +1,4 @@
-"""Notices partitions that a client has stopped reading. Pure.
+"""Detects partitions that a client has stopped reading. Pure.
 
 A broker that fails, or whose leaders move, can leave librdkafka's fetcher of a partition waiting forever, without an
 error: the topic then only looks quiet.

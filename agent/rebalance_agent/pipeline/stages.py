@@ -128,7 +128,7 @@ def advise(tables: DeltaTables, on_step: OnStep) -> None:
 
 def follow_advice(tables: DeltaTables, on_step: OnStep) -> None:
     """Compute ``advice`` from its rows of the last run and from the other tables."""
-    on_step("advice: what became of earlier recommendations")
+    on_step("advice: results of earlier recommendations")
     read = (tables.read(name) for name in ("advice", "recommendations", "generations", "members", "events"))
     states = advice_states(*read).persist()
     try:

@@ -30,7 +30,7 @@ def with_instrumented(chunks: DataFrame, generations: DataFrame, events: DataFra
         .agg(F.collect_set("cluster_id").alias("reported_by"))
     )
     clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
-    # A sidecar may not know its cluster id; its report is then used only if one cluster has a group of that id.
+    # A sidecar may have no cluster id; its report is then used only if one cluster has a group of that id.
     here = F.array_contains("reported_by", F.col("cluster_id"))
     somewhere = F.array_contains("reported_by", F.lit("")) & (F.col("clusters") == 1)
     rows = chunks.join(reports, ["group", "generation"], "left").join(clusters, "group")
@@ -41,7 +41,7 @@ def last_clients(generations: DataFrame, bodies: DataFrame, events: DataFrame) -
     """Return columns ``event_id`` and ``clients`` of the last generation with members of each group.
 
     ``bodies``: columns ``event_id`` and ``body``. ``clients``: JSON for `read_clients`, of the members that have
-    reported. Member ids are unique in all clusters, so a report counts even if its sidecar does not know the cluster.
+    reported. Member ids are unique in all clusters, so a report counts even if its sidecar has no cluster id.
     """
     order = F.struct("completed_at", "generation", "event_id")
     last = generations.where("member_count > 0").groupBy(*GROUP).agg(F.max_by("event_id", order).alias("event_id"))

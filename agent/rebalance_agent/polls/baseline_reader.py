@@ -58,7 +58,7 @@ READ_MAX = 500
 """Maximum number of records per read."""
 
 CALL_S = 5.0
-"""Seconds after which a call starts no further read. A writer could otherwise keep the call's thread for ever."""
+"""Seconds after which a call starts no further read. Otherwise a writer could occupy the call's thread forever."""
 
 WAIT_S = 0.5
 """Seconds without a record after which all records count as read."""

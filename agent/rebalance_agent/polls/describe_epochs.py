@@ -108,7 +108,7 @@ class EpochPoll:
         self._call(self._ask_moving)
 
     def close(self) -> None:
-        """Close the connections, and forget the listed groups."""
+        """Close the connections, and drop the listed groups."""
         with self._lock:
             if self._describer is not None:
                 self._describer.close()

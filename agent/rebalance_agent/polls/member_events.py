@@ -59,7 +59,7 @@ READ_MAX = 1_000
 """Maximum number of records per read."""
 
 WAIT_S = 0.5
-"""Seconds that one read waits for a record; a stop or a rewind is noticed after this delay."""
+"""Seconds that one read waits for a record; a stop or a rewind is detected after this delay."""
 
 ABSENT_WAIT_S = 0.5
 """Seconds between checks for a topic that does not exist yet."""

@@ -1,4 +1,4 @@
-"""Measures the lag of share groups: their coordinators count it, since only they know which records are acknowledged.
+"""Measures the lag of share groups: only their coordinators store which records are acknowledged.
 
 librdkafka lacks the request, so kafka-python sends it, if it is installed and can log in.
 """

@@ -109,7 +109,7 @@ def _expelled(event: GenerationEvent) -> str | None:
     slowest = event.slowest_member_id
     if slowest is None or any(member.member_id == slowest for member in event.members):
         return None
-    return f"member {slowest} was removed, since it did not rejoin or revoke in time"
+    return f"member {slowest} was removed because it did not rejoin or revoke in time"
 
 
 def _phases(event: GenerationEvent, root: Span, attributes: Attributes) -> Iterator[Span]:

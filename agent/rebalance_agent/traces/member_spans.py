@@ -77,7 +77,7 @@ class MemberSpans:
 
 
 def assign_spans(event: AssignEvent) -> tuple[Span, ...]:
-    """Return the span of the leader's assignor; none if the leader's client does not know the generation."""
+    """Return the span of the leader's assignor; none if the leader's client does not report the generation."""
     if event.revision or event.generation < 0:
         return ()
     trace = trace_id(event.cluster_id, event.group, event.generation)

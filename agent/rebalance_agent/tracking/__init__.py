@@ -4,7 +4,7 @@ It does no I/O, starts no threads and reads no clock: time is an argument. Its p
 
 - ``classic``: groups in which a member computes the assignment (``GroupMetadata`` records).
 - ``epoch``: consumer, share and streams groups, whose coordinator computes the assignment (KIP-848, KIP-932, KIP-1071).
-- ``described``: groups that the tracker knows only from descriptions, with or without epochs.
+- ``described``: groups that are known only from descriptions, with or without epochs.
 - ``members``: the members of a group as its view shows them, and the quality of their assignment.
 - ``rebalance``: one rebalance of a group of any type: episodes, stall, triggers, phases, counters, settling.
 - ``evidence``: reports, polls, commits and changes of coordinator, which show when members worked and stopped.

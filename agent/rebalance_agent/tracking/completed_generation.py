@@ -53,7 +53,7 @@ class PartitionHandover:
     epoch replaced the one that assigned the partition. ``consumed_ms`` (only in ``earlier``): the first commit by the
     owner that got the partition; None if this owner gave the partition up without a commit. ``departed``: the old owner
     left (perhaps temporarily) or was removed, even if it rejoined under its id. ``expelled``: the old owner was removed
-    because it did not revoke in time; it notices the removal later. ``active_ms``: the time until which the old owner
+    because it did not revoke in time; it detects the removal later. ``active_ms``: the time until which the old owner
     certainly worked; None if unknown.
     """
 
@@ -243,7 +243,7 @@ class Episode:
         return member_id in self._member_ids[1]
 
     def add_outages(self, outages: Collection[Outage]) -> None:
-        """Add outages that began before a generation's record and were noticed after it."""
+        """Add outages that began before a generation's record and were detected after it."""
         for index, generation in enumerate(self.generations):
             known, written_ms = generation.outages, generation.timestamp_ms
             if more := tuple(away for away in outages if away.after_ms < written_ms and away not in known):

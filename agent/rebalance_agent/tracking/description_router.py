@@ -24,7 +24,7 @@ class DescriptionRouter:
         self._groups, self._polled, self._context = groups, polled, context
 
     def take(self, described: GroupDescribed | GroupVanished) -> Iterator[Event]:
-        """Process one description, or the end of a group that its coordinator no longer knows; yield the events."""
+        """Process one description, or the end of a group that its coordinator no longer has; yield the events."""
         if isinstance(described, GroupVanished):
             yield from self._groups.catch_up(described.group, described.at_ms)
             yield from self._groups.vanish(described.group, described.version, described.at_ms)
@@ -42,7 +42,7 @@ class DescriptionRouter:
                 self._poll(value, described.at_ms)
 
     def drop_polled(self, name: str) -> None:
-        """Forget a group that only descriptions without epochs have shown."""
+        """Drop a group that only descriptions without epochs have shown."""
         if self._polled.pop(name, None):
             self._context.state_budget.drop(name)
             self._groups.mark_changed(name)

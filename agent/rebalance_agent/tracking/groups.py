@@ -68,7 +68,9 @@ class ObservationError(Exception):
 
     def __init__(self, events: tuple[Event, ...]) -> None:
         """``events``: in order."""
-        super().__init__(f"an observation was not processed completely; {len(events)} events had resulted")
+        super().__init__(
+            f"an observation was not processed completely; it had resulted in {len(events)} events before the error"
+        )
         self.events = events
 
 
@@ -155,13 +157,13 @@ class GroupStates:
         state.close()
 
     def vanish(self, name: str, version: int, now_ms: int) -> Iterator[Event]:
-        """Remove a group that its coordinator no longer knows, unless its view is newer than ``version``."""
+        """Remove a group that its coordinator no longer has, unless its view is newer than ``version``."""
         state = self._states.get(name)
         if state and state.known and not state.deletion and state.history.version == version:
             yield from self.settle(state, now_ms)
 
     def forget_outdated(self, described: DescribedGroup, asked_ms: int, now_ms: int) -> Iterator[Event]:
-        """Forget a group known from leaders' frames if frames were missed: only descriptions show it from now on.
+        """Drop a group known from leaders' frames if frames were missed: only descriptions show it from now on.
 
         A state from descriptions with epochs is also dropped if such descriptions are refused now.
         """
@@ -177,7 +179,7 @@ class GroupStates:
         return state is not None and state.known
 
     def forget_unlisted(self, listed: Collection[str], now_ms: int) -> Iterator[Event]:
-        """Forget groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
+        """Drop groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
         for state in list(self):
             by_frames = state.last is not None and state.last.source is Source.FRAMES
             if by_frames and state.group not in listed:
@@ -191,7 +193,7 @@ class GroupStates:
     # Partitions of the offsets topic
 
     def own(self, partitions: frozenset[int], of: int) -> None:
-        """Forget the groups of other partitions. The owned partitions may be read again from now on.
+        """Drop the groups of other partitions. The owned partitions may be read again from now on.
 
         ``of``: the partition count of the offsets topic.
         """
@@ -226,7 +228,7 @@ class GroupStates:
         """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first.
 
         Raises:
-            ExceptionGroup: the work of some groups failed; that of the others is done.
+            ExceptionGroup: the processing of some groups failed; that of the others is done.
         """
         errors: list[Exception] = []
         for _ in range(groups_max):
@@ -238,7 +240,7 @@ class GroupStates:
                 self._deadlines.drop(name)
                 errors.append(error)
         if errors:
-            raise ExceptionGroup("the work of some groups failed", errors)
+            raise ExceptionGroup("the processing of some groups failed", errors)
 
     def catch_up(self, name: str, now_ms: int) -> Iterator[Event]:
         """Do one group's work that is due by ``now_ms``, each step as of its deadline."""

@@ -57,7 +57,7 @@ class GroupRecord:
     the partition leader (the group's coordinator) that wrote the record; -1 if unknown. ``skipped``: the number of the
     group's records right before it that were not observed, because the group caused too much work.
 
-    ``source``: FRAMES if a gateway saw the generation in its leader's frames. Then earlier generations may be
+    ``source``: FRAMES if a gateway read the generation in its leader's frames. Then earlier generations may be
     unknown without having been aborted, and times are by the gateway's clock.
     """
 
@@ -196,7 +196,7 @@ class GroupDescribed:
 
 @dataclass(frozen=True, slots=True)
 class GroupVanished:
-    """The group's coordinator does not know the group, although no record deleted it.
+    """The group's coordinator does not have the group, although no record deleted it.
 
     ``version``: the version of the view that was checked. A group whose view has changed since then is kept.
     """

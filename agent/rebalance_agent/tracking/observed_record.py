@@ -59,7 +59,7 @@ def observed_record(
 
 
 def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
-    """Return the observation of a generation that its leader reported, or that a gateway saw in its leader's frames.
+    """Return the observation of a generation that its leader reported, or that a gateway read in its leader's frames.
 
     The frames do not contain members' hosts; of the timeouts they contain only the leader's, which is used for all
     members. A member's id begins with its client id. A static member's id begins with its instance id instead, so its

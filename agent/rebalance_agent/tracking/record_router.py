@@ -55,7 +55,7 @@ class RecordRouter:
             yield from self._take(state, record)
 
     def _state_of(self, group: str) -> State | None:
-        """Return the group's state; forget a state from descriptions, since the topic can be read now."""
+        """Return the group's state; drop a state from descriptions, since the topic can be read now."""
         state = self._groups.get(group)
         if not isinstance(state, DescribedState):
             return state
@@ -72,7 +72,7 @@ class RecordRouter:
             self._refresh(state)
 
     def _learn_offset(self, record: GroupRecord | EpochRecord) -> None:
-        """Learn from a live record how far the coordinators' clock is from the observer's clock."""
+        """Measure, from a live record, the difference between the coordinators' clock and the observer's clock."""
         outage = self._context.outages.running
         self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
         if self._context.offset.ms is not None:

@@ -151,7 +151,7 @@ class TrackedGroup:
             yield GroupGoneEvent(identity, cluster_id, self.group, at_ms, Source.RECORDS, kind)
 
     def settle(self, now_ms: int) -> Iterator[Event]:
-        """Settle all episodes now, before the group is forgotten."""
+        """Settle all episodes now, before the group is dropped."""
         yield from self._episodes.flush(now_ms)
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:

@@ -117,13 +117,13 @@ class StallHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Totals since this process first saw the group; they never decrease.
+    """Totals since this process detected the group; they never decrease.
 
-    ``assign_errors`` is None until members report, since only members know the errors. ``stalls`` contains, for each
-    basis, the number of episodes in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest
-    bound), and their sum in seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper``
-    fields those upper bounds that are known. ``doubly_owned_partition_seconds`` is also None until members report (see
-    `DoublyOwned`).
+    ``assign_errors`` is None until members report, because only members report the errors. ``stalls`` contains, for
+    each basis, the number of episodes in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the
+    highest bound), and their sum in seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the
+    ``upper`` fields those upper bounds that are known. ``doubly_owned_partition_seconds`` is also None until members
+    report (see `DoublyOwned`).
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """The current state of a group. A field is None if its source cannot know it; its metric is then absent, never 0.
+    """The current state of a group. A field is None if its source lacks it; its metric is then absent, never 0.
 
     ``version`` increases with every change, so that a cached text of the view can be reused until then. Values that
     change only with time (age of a rebalance, partition-seconds since ``counted_until_ms``) do not increase it.

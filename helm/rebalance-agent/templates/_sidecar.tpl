@@ -130,16 +130,16 @@ settings name a file.
 {{- end }}
 {{- end -}}
 
-{{/* The sidecar's address for the consumer's instrumentation. Empty behind a gateway, which already sees everything
-that would be sent. */}}
+{{/* The sidecar's address for the consumer's instrumentation. Empty behind a gateway, which already reads everything
+that would be reported. */}}
 {{- define "rebalance-agent.sidecar.address" -}}
 - name: REBALANCE_AGENT_EVENTS_URL
   value: {{ get (default (dict) .chart.Values.sidecar.settings) "gateway_groups" | empty | ternary "http://127.0.0.1:29309/v1/events" "" | quote }}
 {{- end -}}
 
 {{/*
-The readiness probe of the consumer's container; empty without `sidecar.memberReadiness`. Once ready, it fails only while the
-sidecar restarts, which it bears for 16 seconds.
+The readiness probe of the consumer's container; empty without `sidecar.memberReadiness`. After the container is
+ready, it fails only if the sidecar does not respond for 16 seconds.
 */}}
 {{- define "rebalance-agent.sidecar.readiness" -}}
 {{- if .chart.Values.sidecar.memberReadiness -}}

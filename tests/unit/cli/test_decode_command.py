@@ -94,7 +94,10 @@ def test_unknown_kinds_are_decoded_as_records(decoded):
         ('{"key": "AAIAAWc=", "value": null, "timestamp": 1.5}', "line 2: timestamp: "),
         ('{"key": "AAIAAWc=", "value": null, "timestamp": true}', "line 2: timestamp: "),
         ('{"key": "AAIAAWc=", "value": null, "timestamp": 9223372036854775808}', "line 2: timestamp: "),
-        ('{"key": "AAIAAWc=", "value": ""}', "line 2: GroupMetadataValue: 2 bytes wanted, 0 left at byte 0"),
+        (
+            '{"key": "AAIAAWc=", "value": ""}',
+            "line 2: GroupMetadataValue: 2 bytes are needed, but only 0 are left at byte 0",
+        ),
         ("[" * 100_000, "line 2: not JSON"),
         ('{"key": ' + "9" * 10_000 + "}", "line 2: not JSON"),
     ],

@@ -165,7 +165,7 @@ def test_an_invalid_line_of_events_or_records_is_named(verify):
 
 def test_events_of_two_clusters_are_refused(verify):
     other = EVENTS[0].replace('"cluster_id":"captured"', '"cluster_id":"other"')
-    assert "--events: are of more than one cluster: captured, other" in verify(events=[*EVENTS, other])[2]
+    assert "--events: come from more than one cluster: captured, other" in verify(events=[*EVENTS, other])[2]
 
 
 def test_counters_of_a_lifetime_are_compared(verify, tmp_path):

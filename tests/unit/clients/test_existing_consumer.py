@@ -45,7 +45,7 @@ def test_kafka_python_without_a_group_or_after_its_first_join_is_refused():
     assert refused(bare(config={"group_id": None})) == "consumer: has no group_id, so it has no rebalances"
     joined = bare(config={"group_id": "g"}, group_metadata=lambda: SimpleNamespace(member_id="m"))
     assert refused(joined) == "consumer: has joined its group: call instrument() before the first poll()"
-    assert "knows its own" in refused(joined, client_id="c")
+    assert "already have one" in refused(joined, client_id="c")
 
 
 def test_aiokafka_without_a_group_or_after_its_start_is_refused():

@@ -207,7 +207,7 @@ def test_a_replaced_process_does_not_replace_its_successor():
 
 def test_an_unreadable_list_of_topics_raises_nothing():
     async def broken(_):
-        raise DecodeError("Metadata v12 breaks its schema")
+        raise DecodeError("Metadata v12 does not match its schema")
 
     one = Member()
     one.ask = broken

@@ -59,7 +59,7 @@ def test_a_pattern_matches_names_with_line_feeds_and_equals_signs():
         ("a=weighted-sticky,assignment.consumer.weight=0", "must be a whole number from 1"),
         ("a=weighted-sticky,assignment.consumer.weight", "must be KEY=VALUE"),
         ("a=lag-aware", "use the library"),
-        ("a=copartitioned-sticky,assignment.num.standbys=1", "do not know their copies"),
+        ("a=copartitioned-sticky,assignment.num.standbys=1", "do not receive their copies"),
         ("a=range; " * 200, "at most 100 rules"),
         ("a=range; b=sticky; a=weighted-sticky", "rule 'a=weighted-sticky': never applies"),
         ("a" * 70_000, "at most 65536 characters"),

@@ -104,7 +104,7 @@ def test_a_plugin_that_cannot_write_its_user_data_is_not_offered():
     ("rule", "problem"),
     [
         ("a=broken", "strategy 'broken' of acme 1.0 cannot be used: acme.module:OBJECT: ImportError: gone: repair or"),
-        ("a=copying", "copying assigns copies, which clients behind a gateway do not know"),
+        ("a=copying", "copying assigns copies, which clients behind a gateway do not receive"),
         ("a=last,assignment.last.from=x", "assignment.last.from: must be a whole number from 0 to 100, not 'x'"),
         ("a=last,assignment.consumer.weight=1", "is not a setting of last; its settings are: assignment.last.from"),
         ("a=cooperative-last", "strategy 'last' of acme 1.0 has no cooperative form"),

@@ -379,7 +379,7 @@ async def test_reachable_addresses_of_a_name_with_many_are_found(monkeypatch):
     await eventually(lambda: broker.came)
     await link.close()
     real[:] = []
-    with pytest.raises(RefusedError, match=r"kafka port .* did not answer within"):
+    with pytest.raises(RefusedError, match=r"kafka port .* did not respond within"):
         await brokers.connect(("kafka", broker.port), None, AddressLookup())
     await broker.stop()
 

@@ -74,7 +74,7 @@ def test_an_unknown_key_version_is_no_error_with_or_without_a_value():
         (b"", None, "a record's key has 0 bytes"),
         (b"\0", b"\0\0", "a record's key has 1 bytes"),
         (b"\0\2\0\5g", b"\0\0", "GroupMetadataKey v2.group"),
-        (GROUP_KEY, b"", "GroupMetadataValue: 2 bytes wanted"),
+        (GROUP_KEY, b"", "GroupMetadataValue: 2 bytes are needed"),
         (GROUP_KEY, group_value()[:-1], "GroupMetadataValue v4"),
         (OFFSET_KEY, b"\0\4", "OffsetCommitValue v4.offset"),
     ],

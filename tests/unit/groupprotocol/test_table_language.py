@@ -125,17 +125,20 @@ def test_null_is_refused_before_the_version_that_allows_it():
 def test_an_error_has_the_problem_the_field_and_the_byte():
     row = b"\0" * 16 + b"\0\0\0\0" + b"\0\0\0\0"
     data = b"\0\0" + b"\0\1n" + b"\0\0\0\2" + row + b"\0" * 16 + b"\0\0\0\x09" + b"abcd"
-    assert refused(CLASSIC, data) == f"Classic v0.rows[1].data: a length of 9 bytes, 4 left at byte {len(data) - 4}"
+    assert (
+        refused(CLASSIC, data)
+        == f"Classic v0.rows[1].data: a length of 9 bytes, but only 4 are left at byte {len(data) - 4}"
+    )
     assert refused(CLASSIC, b"\0\0\0\2a\xff") == "Classic v0.name: text is not UTF-8 at byte 5"
-    assert refused(CLASSIC, b"\0") == "Classic: 2 bytes wanted, 1 left at byte 0"
+    assert refused(CLASSIC, b"\0") == "Classic: 2 bytes are needed, but only 1 are left at byte 0"
     tagged = b"\0\0\0\0\0\5\xff\1" + b"\1\x09" + b"\1\2\xff\0\1\0xyz"
     assert refused(FLEXIBLE, tagged) == "Flexible v0.backup.host: text is not UTF-8 at byte 12"
 
 
 def test_a_known_tag_must_hold_exactly_its_field():
     head = b"\0\0\0\0\0\5\xff\1"
-    assert "seen: 8 bytes wanted, 7 left" in refused(FLEXIBLE, head + b"\0\7" + bytes(7))
-    assert "seen: 1 bytes too many" in refused(FLEXIBLE, head + b"\0\x09" + bytes(9))
+    assert "seen: 8 bytes are needed, but only 7 are left" in refused(FLEXIBLE, head + b"\0\7" + bytes(7))
+    assert "seen: 1 unexpected bytes" in refused(FLEXIBLE, head + b"\0\x09" + bytes(9))
 
 
 @pytest.mark.parametrize("count", [b"\x7f\xff\xff\xff", b"\0\0\0\3", b"\0\xff\xff\xff"])
@@ -157,9 +160,9 @@ def test_a_long_string_has_a_varint_of_several_bytes(length, varint):
 
 
 def test_a_truncated_tag_or_uuid_is_refused():
-    assert "a length of 9 bytes, 1 left" in refused(FLEXIBLE, b"\0\0\0\0\0\5\xff\1" + b"\7\x09x")
+    assert "a length of 9 bytes, but only 1 are left" in refused(FLEXIBLE, b"\0\0\0\0\0\5\xff\1" + b"\7\x09x")
     plain = Message("Plain", Field("id", UUID), versions=range(1))
-    assert "Plain v0.id: a length of 16 bytes, 15 left" in refused(plain, bytes(17))
+    assert "Plain v0.id: a length of 16 bytes, but only 15 are left" in refused(plain, bytes(17))
 
 
 def test_a_claim_of_four_billion_tags_ends_at_the_last_byte():

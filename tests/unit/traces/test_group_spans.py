@@ -104,7 +104,7 @@ def test_a_follow_up_links_to_the_first_generation_of_its_episode():
 
 def test_a_rebalance_that_removed_a_member_failed():
     (root, *_) = generation_spans(generation(members=(member(1),), slowest_member_id="m2"))
-    assert root.error == "member m2 was removed, since it did not rejoin or revoke in time"
+    assert root.error == "member m2 was removed because it did not rejoin or revoke in time"
     (root, *_) = generation_spans(generation(members=(member(1),), slowest_member_id="m1"))
     assert root.error is None
 

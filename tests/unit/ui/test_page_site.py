@@ -88,7 +88,7 @@ def test_list_and_group_show_what_recommended_changes_save():
         "group?name=b": "1 recommended change was made, which added 2,000 partition-seconds of stall per week "
         "(predicted saving: 100). 1 recommended change was not made, which would save 4.2 partition-seconds of stall "
         "per week.",
-        "group?name=new": "1 recommended change was made; what this saves is measured after a week.",
+        "group?name=new": "1 recommended change was made; the saving is measured after a week.",
     }
     for address, note in expected.items():
         assert f'<p class="note advice">{note}</p>' in get(pages, address)[2]

@@ -3,7 +3,7 @@
 ``testing.simulation`` simulates whole groups. For a recorded rebalance all inputs are known, so the result is a sum;
 tests compare it with the simulation. The model:
 
-- eager: every member stops when it notices the rebalance, and all partitions wait until the last member has joined and
+- eager: every member stops when it detects the rebalance, and all partitions wait until the last member has joined and
   the assignment has arrived;
 - cooperative: no member stops. Revoked partitions stall from the end of the first round to the end of the follow-up,
   which waits for the slowest member again. Partitions of departed members are assigned in the first round.
@@ -33,9 +33,9 @@ class Behaviour:
     """The behaviour of the members in one rebalance, by identity. All times are in seconds.
 
     ``join``: the wait for the last member under the recorded protocol; ``sync``: the wait for the leader's assignment.
-    ``stops``: the time from the start until a member had noticed and stopped; ``pauses``: the duration of the member's
-    revoked callback. ``follow``: the recorded follow-up rounds, None if there were none. ``expired``: the session
-    timeouts of members that failed. ``fresh``: the group had been empty.
+    ``stops``: the time from the start until a member had detected the rebalance and stopped; ``pauses``: the duration
+    of the member's revoked callback. ``follow``: the recorded follow-up rounds, None if there were none. ``expired``:
+    the session timeouts of members that failed. ``fresh``: the group had been empty.
     """
 
     join: float
@@ -110,7 +110,7 @@ def _cooperative(behaviour: Behaviour, given: MoveCounts) -> float:
 def _joined(behaviour: Behaviour, given: MoveCounts) -> float:
     """Return the time until the last member joins if no member has to revoke anything first.
 
-    A member that owned nothing does not report when it stopped: it joins as soon as it notices the rebalance. If it
+    A member that owned nothing does not report when it stopped: it joins as soon as it detects the rebalance. If it
     does report, it counts like all other members.
     """
     if not all(name in behaviour.stops for name, count in given.owned.items() if count):
@@ -123,7 +123,7 @@ def _of_gone(behaviour: Behaviour, given: MoveCounts, end: float) -> float:
 
 
 def _expired(rebalance: RecordedRebalance) -> dict[str, float]:
-    """Return the session timeouts of failed members: they were dead for this long before the coordinator noticed.
+    """Return the session timeouts of failed members: the coordinator removed them this long after they failed.
 
     Members that left are not included, since they may have worked until then.
     """

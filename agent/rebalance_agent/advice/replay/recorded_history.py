@@ -145,8 +145,8 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
 
     Member events, oldest first, name the members' clients; other kinds are ignored.
 
-    ``lead``: ids of lead-in events, see `RecordedHistory`. Left out are: parts of an event that was split by member and
-    not merged again, generations before a change of the group's type, and an episode that has not ended.
+    ``lead``: ids of lead-in events, see `RecordedHistory`. The history leaves out parts of an event that was split by
+    member and not merged again, generations before a change of the group's type, and an episode that has not ended.
     """
     newest: dict[str, GenerationEvent] = {}
     events = tuple(events)

@@ -14,7 +14,7 @@ __all__ = ["ReportedClient", "reported_clients"]
 
 @dataclass(frozen=True, slots=True)
 class ReportedClient:
-    """What the reports of one member say about its client.
+    """The client of one member, according to the member's reports.
 
     ``software``: the library of the newest report that names one. ``instrumented``: the client reports its own
     callbacks. ``behind_gateway``: a gateway derived reports from the member's frames.

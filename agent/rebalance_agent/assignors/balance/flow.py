@@ -58,7 +58,7 @@ class Network:
             self._block(source, sink, level)
 
     def reachable(self, source: int) -> list[bool]:
-        """Return the nodes to which more could be sent: after `send`, the source's side of a minimum cut."""
+        """Return the nodes to which more could be sent; after `send`, this is the source's side of a minimum cut."""
         return [level >= 0 for level in self._levels(source, -1)]
 
     def _levels(self, source: int, sink: int) -> list[int]:

@@ -19,7 +19,7 @@ __all__ = ["best_loads", "fill", "place_partitions"]
 
 
 def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, ...]:
-    """Return each member's load with equal subscriptions; rank, ownership and member order decide who gets one more."""
+    """Return each member's load with equal subscriptions; rank, ownership and order select those with one more."""
     loads = list(promise.floors)
     candidates = [member for member, rank in enumerate(promise.ranks) if rank != NO_EXTRA]
     candidates.sort(key=lambda member: (promise.ranks[member], owned[member] <= loads[member]))

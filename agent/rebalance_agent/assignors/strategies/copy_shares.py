@@ -19,7 +19,7 @@ __all__ = ["Shares", "copies_of", "share_copies"]
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """By member: at least ``floors`` copies; ``ranks`` decide who gets one more, lowest first (`NO_EXTRA`: never)."""
+    """By member: at least ``floors`` copies; ``ranks`` select those with one more, lowest first (`NO_EXTRA`: none)."""
 
     floors: tuple[int, ...]
     ranks: tuple[int, ...]

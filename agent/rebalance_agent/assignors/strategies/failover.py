@@ -1,8 +1,8 @@
 """``failover``: active and passive members. Every partition goes to the member with the highest priority.
 
-Per topic, the active member is the subscriber with the highest priority; among members of equal priority, the member
-that owns most of the topic, then most of all topics, then the first in member order. So a new member of equal priority
-never takes over.
+For each topic, the active member is the subscriber with the highest priority; among members of equal priority, the
+member that owns most of the topic, then most of all topics, then the first in member order. So a new member of equal
+priority never takes over.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ LAST_DEFAULT = 3
 class _GroupPast:
     """A group's rebalances (newest first) and rollouts, the description of their source, and the whole ``history``.
 
-    ``now``: the group's present state. Only an agent knows this state, because an agent measures the lag and combines
+    ``now``: the group's present state. Only an agent has this state, because an agent measures the lag and combines
     the members' reports with the records.
     """
 

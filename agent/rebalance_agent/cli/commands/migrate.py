@@ -1,4 +1,4 @@
-"""``rebalance-agent migrate``: prints if a group can migrate to the consumer protocol (KIP-848), or its progress."""
+"""``rebalance-agent migrate``: prints whether a group can migrate to KIP-848's protocol, or its progress."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class AgentApi:
         if error.code == http.HTTPStatus.NOT_FOUND and "/api/v1/groups" in text:
             return NotKnownError(f"{self.address}: {text}")
         if error.code == http.HTTPStatus.NOT_FOUND:
-            return AgentError(f"{self.address} has no list of groups, so it is no observer (404: {text}); {OTHERS}")
+            return AgentError(f"{self.address} has no list of groups, so it is not an observer (404: {text}); {OTHERS}")
         if error.code == http.HTTPStatus.UNAUTHORIZED:
             text += "; give one with --token-file"
         return AgentError(f"{self.address} rejects the request ({error.code}): {text}")

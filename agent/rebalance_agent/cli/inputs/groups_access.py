@@ -115,7 +115,7 @@ def agent_source(agent: AgentApi) -> str:
 
 
 def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
-    """Return the rebalances of ``group`` that the agent remembers.
+    """Return the rebalances of ``group`` that the agent keeps.
 
     Raises:
         NotKnownError: the agent does not have the group; the text names a group with a similar name, if there is one.

@@ -86,7 +86,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--max-age-days",
         type=whole_number(1, 36_500),
         metavar="N",
-        help=f"reject events that are older now (default: {TOPIC_AGE_DAYS} for a topic, no limit for files)",
+        help=f"reject events that are older than N days (default: {TOPIC_AGE_DAYS} for a topic, no limit for files)",
     )
     add_kafka_flags(parser)
     parser.set_defaults(run=run)

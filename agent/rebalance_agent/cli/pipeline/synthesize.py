@@ -22,7 +22,7 @@ Writes a synthetic history of a fleet: the events that an observer would have pu
 many strategies, with daily load, deploys, crashes, storms, scaling, new partitions and slow members. The coordinator's
 model, the library's strategies and the observer's own tracker produce it.
 
-The files are events-*.ndjson.gz, one event per line; equal arguments give equal bytes.
+The files are events-*.ndjson.gz, one event per line; the same arguments produce the same bytes.
 """
 
 EXAMPLES = """\

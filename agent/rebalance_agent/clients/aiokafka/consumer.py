@@ -55,7 +55,7 @@ class AIOKafkaConsumer(AiokafkaHooks):
             loads: load of each partition, for strategies that balance loads; see `Loads`. It must not block: the event
                 loop waits for it. If it raises, all partitions count the same.
             held_standbys: returns the application's copies before each join; see `HeldStandbys`. It must not block.
-                By default, and if it raises, the copies last assigned.
+                By default, and if it raises, the copies that were assigned last.
             events_url: the sidecar's URL; see `Instrumentation`.
             events_token: bearer token for the sidecar.
             on_event: called with each event; see `Instrumentation`.

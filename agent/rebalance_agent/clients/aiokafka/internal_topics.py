@@ -39,7 +39,7 @@ class TopicsBeforeAssign:
                 # Request all topics: a request by name would make brokers create a missing one.
                 self._cluster = await client.fetch_all_metadata()
         except TimeoutError:
-            self._problem = f"the cluster did not answer within {ANSWER_SECONDS:g} s"
+            self._problem = f"the cluster did not respond within {ANSWER_SECONDS:g} s"
         except Exception as error:  # noqa: BLE001 - a group that needs no internal topics continues, whatever failed
             self._problem = f"{type(error).__name__}: {error}"
 

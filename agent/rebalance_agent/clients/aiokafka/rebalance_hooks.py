@@ -95,7 +95,7 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
     def enforce_rebalance(self) -> None:
         """Join again soon, for example when copies are complete that units wait for.
 
-        As Java's ``enforceRebalance``. Without a group it does nothing.
+        Like Java's ``enforceRebalance``. Without a group, it does nothing.
         """
         # The coordinator of a consumer without a group does not have this method.
         if rejoin := getattr(self._coordinator, "request_rejoin", None):

@@ -70,8 +70,8 @@ class Consumer(GroupMethods, DataMethods):
             loads: load of each partition, for strategies that balance loads; by default the group's lag.
             create_internal_topics: whether the leader creates missing topics that a strategy needs; otherwise the
                 leader's `poll` returns an error that names them.
-            held_standbys: returns the application's copies before each join; by default those last assigned. It and
-                ``loads`` are called on the member's thread, and must not call this consumer.
+            held_standbys: returns the application's copies before each join; by default those that were assigned last.
+                It and ``loads`` are called on the member's thread, and must not call this consumer.
             events_url: the sidecar's URL; see `rebalance_agent.instrumentation.Instrumentation`.
             events_token: bearer token for the sidecar.
             on_event: called with each event; see `Instrumentation`.

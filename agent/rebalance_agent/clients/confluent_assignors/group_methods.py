@@ -18,7 +18,7 @@ CLOSED = "Consumer closed"
 
 
 class GroupMethods:
-    """The methods of ``confluent_kafka.Consumer`` about its membership; `standbys` is one more."""
+    """The methods of ``confluent_kafka.Consumer`` about its membership, and `standbys`."""
 
     _data: confluent_kafka.Consumer
     _settings: ClientSettings
@@ -48,7 +48,7 @@ class GroupMethods:
         return listed(self._membership.standbys)
 
     def enforce_rebalance(self) -> None:
-        """Join again soon, for example when copies are complete that units wait for; as Java's ``enforceRebalance``."""
+        """Join again soon, for example when copies that units wait for are complete (Java's ``enforceRebalance``)."""
         self._check_open()
         self._membership.rejoin()
 

@@ -21,7 +21,7 @@ def confluent_error(error: BaseException) -> KafkaError:
         wrapped: KafkaError = error.args[0]
         return wrapped
     if isinstance(error, kafka.errors.CommitFailedError):
-        # kafka-python wraps the broker's error, or has only a text if it knows that it is not in the group.
+        # kafka-python wraps the broker's error, or has only a text if it has already left the group.
         cause = next(
             (argument for argument in error.args if isinstance(argument, kafka.errors.BrokerResponseError)), None
         )

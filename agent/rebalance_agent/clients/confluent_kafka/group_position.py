@@ -1,4 +1,4 @@
-"""Reads group, generation and ids of a confluent-kafka consumer from public methods that do not block; its library."""
+"""Reads a confluent-kafka consumer's group, generation, ids and library from public methods that do not block."""
 
 from __future__ import annotations
 

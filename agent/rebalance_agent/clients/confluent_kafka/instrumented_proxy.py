@@ -57,7 +57,7 @@ for _name in dir(cimpl.Consumer):
 class InstrumentedProxy(ConfluentHooks, _Delegating):
     """A replacement for ``consumer``: `subscribe`, `unsubscribe` and `close` report, every other call is passed on.
 
-    The consumer's settings cannot be read, so its commits are not seen: records that are consumed again are not
+    The consumer's settings cannot be read, so its commits are not detected, and records that are consumed again are not
     counted.
     """
 

@@ -27,8 +27,8 @@ _NAMES = {"on_assign": Callback.ASSIGNED, "on_revoke": Callback.REVOKED, "on_los
 class ConfluentHooks(cimpl.Consumer):
     """``confluent_kafka.Consumer`` that reports to its ``_instrumentation``. It changes nothing else.
 
-    ``_auto_commit``: librdkafka commits the positions when partitions are revoked. ``_unsubscribing``: the group is
-    left when the partitions are revoked.
+    ``_auto_commit``: librdkafka commits the positions when partitions are revoked. ``_unsubscribing``: the consumer
+    leaves the group when the partitions are revoked.
     """
 
     _instrumentation: Instrumentation

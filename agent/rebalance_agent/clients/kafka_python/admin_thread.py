@@ -53,7 +53,7 @@ class AdminThread:
         try:
             return answer.result(seconds)
         except TimeoutError:
-            raise ClusterError(f"the cluster did not answer within {seconds:g} s") from None
+            raise ClusterError(f"the cluster did not respond within {seconds:g} s") from None
         except Exception as error:
             raise ClusterError(f"{type(error).__name__}: {error}") from error
 

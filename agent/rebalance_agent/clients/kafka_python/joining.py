@@ -27,14 +27,14 @@ from kafka.errors import KafkaError
 __all__ = ["COMMIT_MS", "METADATA_MS", "finish_joins"]
 
 COMMIT_MS = 1_000
-"""Minimum timeout of the commit before a join, whatever the timeout of `poll`. A commit usually takes 10 ms."""
+"""Minimum timeout of the commit before a join, independent of the timeout of `poll`. A commit usually takes 10 ms."""
 
 METADATA_MS = 1_000
 """Time that a join waits for metadata of unknown topics. A topic that does not exist costs one response time."""
 
 
 def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Patch a consumer's coordinator: it remembers a join until it is complete, and uses the response it received.
+    """Patch a consumer's coordinator: it keeps a join until the join is complete, and uses the response it received.
 
     ``_on_join_prepare_async`` commits and calls the listener before the first attempt. ``group_protocols`` is called
     for every JoinGroup; a completed join ends ``request_rejoin``. ``_do_join_and_sync_async`` is one attempt:
@@ -57,8 +57,8 @@ def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is un
     async def join_and_sync_once() -> bytes:
         nonlocal answer
         unread, answer = answer, None
-        # A removed member has no generation; after a session without heartbeats it may not know yet that it was
-        # removed.
+        # A removed member has no generation. After a session without heartbeats, the member may have been removed
+        # without having detected it yet.
         same = unread is not None and unread[0] is coordinator._generation  # noqa: SLF001
         if unread is not None and same and not coordinator.heartbeat.session_timeout_expired():
             return unread[1]

@@ -1,4 +1,4 @@
-"""Reports what kafka-python's coordinator sees to the instrumentation: offsets, join times, generations it leads."""
+"""Reports data of kafka-python's coordinator to the instrumentation: offsets, join times, generations it leads."""
 
 from __future__ import annotations
 

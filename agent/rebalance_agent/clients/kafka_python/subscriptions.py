@@ -35,7 +35,7 @@ _NOTHING = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
 
 
 def read_tolerantly(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Patch a consumer's coordinator: it sees only `complete` subscriptions, and assignments that can be decoded.
+    """Patch a consumer's coordinator: it processes only `complete` subscriptions, and assignments that can be decoded.
 
     ``_perform_assignment`` and ``_on_join_complete_async`` are the methods that kafka-python's ``BaseCoordinator``
     documents for subclasses to implement. There is no public API between them and the coordinator's responses.

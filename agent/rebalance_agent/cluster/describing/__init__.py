@@ -4,7 +4,7 @@ DescribeGroups and OffsetFetch run in a separate process, because some answers t
 process.
 
 - ``isolated_describer``: finds the groups whose answers end the process, and excludes them for a while.
-- ``running_process``: the process as its parent sees it; ``describing_process``: the code that runs in the process.
+- ``running_process``: the parent's side of the process; ``describing_process``: the code that runs in the process.
 - ``answer_lines``: the lines of JSON between parent and process.
 
 librdkafka has no requests for share and streams groups, and drops epochs and target assignments of consumer groups.

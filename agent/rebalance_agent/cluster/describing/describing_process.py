@@ -33,7 +33,7 @@ IDLE_S = 60.0
 def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
     """Answer each of ``requests`` within ``timeout`` seconds, until they end or no request comes for `IDLE_S`.
 
-    `END` also confirms the properties: a second line in the buffer of ``requests`` would not be noticed.
+    `END` also confirms the properties: a second line in the buffer of ``requests`` would not be detected.
     """
     errors: deque[str] = deque(maxlen=1)
     properties: dict[str, Any] = {"error_cb": lambda error: errors.append(error.str())}

@@ -46,7 +46,7 @@ def refusal(answer: Mapping[str, Any]) -> str | None:
     if error:
         text = f": {answer['error_message']}" if answer["error_message"] else ""
         return f"error {error}{text}"
-    return None if state in set(GroupState) else f"its state {state!r} is unknown here"
+    return None if state in set(GroupState) else f"its state {state!r} is unknown to this release"
 
 
 def _id(described: DescribedMember) -> str:

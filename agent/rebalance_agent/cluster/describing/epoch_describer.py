@@ -100,7 +100,7 @@ class EpochDescriber:
         return EpochListing(groups, complete=all(map(_listed, answers)))
 
     def begin_round(self) -> None:
-        """Begin a round of `describe` with ``repeated``; forget requests that were not in the last round."""
+        """Begin a round of `describe` with ``repeated``; drop requests that were not in the last round."""
         self._equal.begin_round()
 
     def describe(self, groups: Mapping[str, Place], *, repeated: bool = False) -> EpochDescriptions:
@@ -121,7 +121,8 @@ class EpochDescriber:
             api = _APIS[place.group_type]
             version = self._client.newest(api.key, api.versions)
             if version is None:
-                refused |= dict.fromkeys(names, f"the brokers have no {api.name} in a version that is known here")
+                problem = f"the brokers support no version of {api.name} that this release supports"
+                refused |= dict.fromkeys(names, problem)
             else:
                 asked.append((place, api, version, names))
         answers = self._client(

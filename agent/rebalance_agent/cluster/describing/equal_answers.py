@@ -24,7 +24,7 @@ class EqualAnswers(Generic[_T]):
         self._before: dict[Hashable, tuple[bytes, _T]] = {}
 
     def begin_round(self) -> None:
-        """Forget the requests that were not sent in the last round."""
+        """Drop the requests that were not sent in the last round."""
         self._before, self._now = self._now, {}
 
     def value(self, request: Hashable, frame: bytes) -> _T | None:

@@ -28,7 +28,7 @@ class FrameRequest:
 
     @property
     def header(self) -> FrameRequest:
-        """The request itself, which knows its correlation id and how to read the response."""
+        """The request itself, with its correlation id and the schema of its response."""
         return self
 
     def with_header(self, correlation_id: int, client_id: str) -> None:

@@ -46,7 +46,7 @@ ASKED_AGAIN_S = 600.0
 """Seconds for which a group whose description ended two processes is not described."""
 
 FATAL_MAX = 10_000
-"""Maximum number of groups remembered for `ASKED_AGAIN_S`; the oldest are forgotten first."""
+"""Maximum number of groups kept for `ASKED_AGAIN_S`; the oldest are dropped first."""
 
 PROCESS = ("-P", "-m", "rebalance_agent.cluster.describing.describing_process")
 """Arguments for the Python interpreter."""
@@ -163,7 +163,7 @@ class IsolatedDescriber:
             running = RunningProcess(self._arguments, self._properties, self._clock, _START_S)
         except (OSError, ProcessEndedError) as error:
             raise ClusterError(
-                f"describing groups: no process for it can be started: {str(error) or 'it ended'}"
+                f"describing groups: the separate process cannot be started: {str(error) or 'it ended'}"
             ) from None
         self._running = running
         self._ending = weakref.finalize(self, running.end)

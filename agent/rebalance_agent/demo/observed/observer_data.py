@@ -181,7 +181,7 @@ class DemoObserver:
             records = reader.read(EVENTS_MAX, READ_SECONDS)
             silent_reads = 0 if records else silent_reads + 1
             for record in records:
-                # Kinds of events that only a newer agent knows are skipped.
+                # Kinds of events that only a newer agent supports are skipped.
                 with suppress(InvalidInputError):
                     yield event_from_json(json_object(record.value() or b""))
             positions |= reader.positions

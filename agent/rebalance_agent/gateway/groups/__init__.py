@@ -3,10 +3,10 @@
 A gateway has one `GroupInterceptors`, and each connection has one `GroupInterceptor` (``for_connection()``). The relay
 calls six methods of the `GroupInterceptor`::
 
-    wants(head)                        whether this request is to be read
+    wants(head)                        whether this request must be read
     observes(head)                     whether it is never changed, and may pass unread if it is large
     await request(head, frame, ask)    the frame to send to the broker instead
-    wants_answer(head)                 whether the response to it is to be read
+    wants_answer(head)                 whether its response must be read
     response(head, frame)              the frame to send to the client instead
     closed()                           the connection was closed
 

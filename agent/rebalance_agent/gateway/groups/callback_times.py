@@ -19,7 +19,7 @@ from rebalance_agent.model.events import Callback, MemberEvent
 __all__ = ["RUNS_MAX", "CallbackTimes"]
 
 RUNS_MAX = 8
-"""Maximum number of callbacks remembered of each kind; beyond it, the two oldest are merged into one without an
+"""Maximum number of callbacks kept of each kind; beyond it, the two oldest are merged into one without an
 event."""
 
 ROUNDING_SECONDS = 0.001

@@ -116,7 +116,7 @@ class ClientMembership:
         now = self._joining = self._now()
         self._join_reason = reason
         if kept_partitions and self.generation < 0 and not self.owned:
-            self.owned = kept_partitions  # the consumer joined before the gateway saw it
+            self.owned = kept_partitions  # the consumer joined before it used the gateway
         revoked = pairs(self.owned) - pairs(kept_partitions or {})
         self.record_revoked()
         asked, self._announced = self._announced, None

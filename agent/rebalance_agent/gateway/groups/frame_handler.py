@@ -67,7 +67,7 @@ class FrameHandler:
         """Decode a request.
 
         Raises:
-            DecodeError: it breaks its schema.
+            DecodeError: it does not match its schema.
         """
         return _without_nulls(open_frame(self.REQUEST, head, frame))
 
@@ -75,12 +75,12 @@ class FrameHandler:
         """Decode the response to the request with this ``head``.
 
         Raises:
-            DecodeError: it breaks its schema.
+            DecodeError: it does not match its schema.
         """
         return _without_nulls(open_frame(self.RESPONSE, head, frame))
 
     def new_membership(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
-        """Return the membership of a consumer that is seen for the first time."""
+        """Return the membership of a consumer that appears for the first time."""
         shared = self._shared
         return ClientMembership(group, client_id, instance_id, shared.clock, shared.emit, self.software)
 

@@ -25,7 +25,7 @@ ASSIGNING_MAX = 2
 """Maximum number of simultaneous assignments: a pod leads few groups, and each assignment uses one whole CPU core."""
 
 COMPLAINTS_MAX = 1_000
-"""Maximum number of problems remembered in order to log each only once; beyond it, all are forgotten and may be logged
+"""Maximum number of problems kept in order to log each only once; beyond it, all are dropped and may be logged
 again."""
 
 NAME_MAX, PROBLEM_MAX = 200, 1_000
@@ -53,7 +53,7 @@ class FrameOutcome(StrEnum):
     ASSIGN_LATE = "assign_late"
     """Our assignor exceeded its time; the client's own assignment was used."""
     SENT_BACK = "sent_back"
-    """A SyncGroup was refused because this gateway has not seen the JoinGroup before it; so the client rejoins."""
+    """A SyncGroup was refused because this gateway did not read the JoinGroup before it; so the client rejoins."""
     FAILED = "failed"
     """The gateway had an error; the client's own bytes were forwarded."""
 

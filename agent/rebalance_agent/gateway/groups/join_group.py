@@ -30,7 +30,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["JoinGroupHandler"]
 
 RECENT_MAX = 32
-"""Maximum number of groups per connection whose last member is remembered: a consumer joins one group."""
+"""Maximum number of groups per connection whose last member is kept: a consumer joins one group."""
 
 
 @dataclass(frozen=True, slots=True)

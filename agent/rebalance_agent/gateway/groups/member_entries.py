@@ -15,8 +15,8 @@ from rebalance_agent.instrumentation.led_members import LedMembers
 __all__ = ["ENTRIES_MAX", "JoinTerms", "MemberEntries", "MemberEntry"]
 
 ENTRIES_MAX = 1_000
-"""Maximum number of members remembered: a pod has a few consumers. Beyond it, the least recently used entries are
-forgotten."""
+"""Maximum number of members kept: a pod has a few consumers. Beyond it, the least recently used entries are
+dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class MemberEntry:
     ``terms``: of the last JoinGroup that the coordinator accepted; ``chosen``: the generation uses the offer of these
     terms; ``election``: set if the member leads a generation with our strategy; ``led``: set if the member leads a
     generation that is to be published. For groups with epochs: ``pending_target``: an assignment by topic id or
-    subtopology, until the topics are known; ``unseen_before``: the member joined before the gateway saw it;
+    subtopology, until the topics are known; ``unseen_before``: the member joined before it used the gateway;
     ``heartbeats``: the request with which the member heartbeats, by Kafka's name. ``foreign``: not a consumer
-    (remembered, so that the gateway does not ask again).
+    (kept, so that the gateway does not ask again).
     """
 
     membership: ClientMembership
@@ -65,7 +65,7 @@ class MemberEntries:
     """Entries by group and member. The key is a static member's instance id, or any other member's member id."""
 
     def __init__(self, entries_max: int = ENTRIES_MAX) -> None:
-        """Remember at most ``entries_max`` members."""
+        """Store at most ``entries_max`` members."""
         self._entries_max = entries_max
         self._entries: OrderedDict[tuple[str, bool, str], MemberEntry] = OrderedDict()
 

@@ -108,7 +108,7 @@ class HeartbeatHandler(FrameHandler):
         return False
 
     async def _recovered(self, message: Any, client_id: str, ask: Ask) -> MemberEntry:  # noqa: ANN401
-        """Return the entry of a member whose partitions the coordinator knows, if it is a member."""
+        """Return the entry of a member whose partitions the coordinator has, if it is a member."""
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
         entry = MemberEntry(self.new_membership(group, client_id, instance_id))
         entry.membership.member_id = member_id

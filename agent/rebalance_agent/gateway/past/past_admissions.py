@@ -21,7 +21,7 @@ __all__ = ["PastAdmissions", "past_admissions"]
 
 @dataclass(frozen=True, slots=True)
 class PastAdmissions:
-    """What joint admission would have saved and cost. ``merged``: the number of rebalances that it would have spared.
+    """What joint admission would have saved and cost. ``merged``: the number of rebalances that it would have avoided.
 
     ``waited_seconds``: an upper bound on the newcomers' total wait. ``stalled_partition_seconds``: a lower bound on the
     stall of the merged rebalances. If several rebalances become one, their longest stall does not count.
@@ -35,7 +35,7 @@ class PastAdmissions:
 def past_admissions(
     changes: Sequence[RecordedChange], spared: Collection[int], rule: SeatRule, admission_seconds: float
 ) -> PastAdmissions:
-    """Return what joint admission would have merged; ``spared``: indexes of the rebalances that handovers spared.
+    """Return what joint admission would have merged; ``spared``: indexes of the rebalances that handovers avoided.
 
     For KIP-848 groups the result is empty: each newcomer adds a group epoch there, even if it joins with others.
     """

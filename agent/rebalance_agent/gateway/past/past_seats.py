@@ -1,8 +1,8 @@
-"""Computes which of a group's recorded rebalances seats would certainly have spared. Pure.
+"""Computes which of a group's recorded rebalances seats would certainly have avoided. Pure.
 
-A rebalance counts as spared if only restarts of consumers caused it: each member that left has an equal successor. This
-successor joined early enough to be held until the member left, or soon enough after that to find the seat kept.
-Rebalances whose start or causes are unknown do not count as spared.
+A rebalance counts as avoided if only restarts of consumers caused it: every member that left has an equal successor.
+This successor joined early enough to be held until the member left, or soon enough after that to find the seat kept.
+Rebalances whose start or causes are unknown do not count as avoided.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["PastSeats", "past_seats"]
 class PastSeats:
     """How many ``rebalances`` were recorded, and how many of them seats would have ``spared``.
 
-    ``generations``: the number of spared generations (of group epochs if ``group_type`` is consumer, KIP-848).
-    ``stalled_partition_seconds``: a lower bound on the stall of the spared rebalances; ``vacant_partition_seconds``: an
-    upper bound on the cost of kept seats. ``admissions``: what joint admission would have merged in addition.
+    ``generations``: the number of avoided generations (of group epochs if ``group_type`` is consumer, KIP-848).
+    ``stalled_partition_seconds``: a lower bound on the stall of the avoided rebalances; ``vacant_partition_seconds``:
+    an upper bound on the cost of kept seats. ``admissions``: what joint admission would have merged in addition.
     ``first_ms``: when the first rebalance completed (epoch ms); None if there is none.
     """
 
@@ -67,7 +67,7 @@ class _Handover:
 
 
 def past_seats(history: RecordedHistory, rule: SeatRule, admission_seconds: float = 0.0) -> PastSeats:
-    """Return what ``rule`` would have spared if all members had used gateways, and their clients had waited.
+    """Return what ``rule`` would have avoided if all members had used gateways, and their clients had waited.
 
     ``admission_seconds``: see `SeatSettings`.
     """

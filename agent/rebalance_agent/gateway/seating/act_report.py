@@ -35,7 +35,7 @@ class ActCounts(Protocol):
         ...
 
     def spared(self, rebalances: int, *, predicted: bool) -> None:
-        """Count spared rebalances (a lower bound); ``predicted``: rebalances that seats would have spared."""
+        """Count avoided rebalances (a lower bound); ``predicted``: rebalances that seats would have avoided."""
         ...
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
@@ -43,7 +43,7 @@ class ActCounts(Protocol):
         ...
 
     def stall_spared(self, partition_seconds: float) -> None:
-        """Count the partition-seconds of stall spared after consumers were killed (a lower bound)."""
+        """Count the partition-seconds of stall avoided after consumers were killed (a lower bound)."""
         ...
 
     def waited(self, seconds: float, *, predicted: bool) -> None:
@@ -119,7 +119,7 @@ class ActReport:
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:TEXT_MAX], **shown)
 
     def stall_spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Count the partition-seconds of stall that an act on the seat of ``member_id`` spared."""
+        """Count the partition-seconds of stall that an act on the seat of ``member_id`` avoided."""
         self.counts.stall_spared(partition_seconds)
         self._events.spared(act, group, member_id, partition_seconds)
 

@@ -163,7 +163,7 @@ class ActingGroup:
         return shown
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
-        """See `SeatedGroup`. Only an accepted request of a connected client proves that the member lives."""
+        """See `SeatedGroup`. Only an accepted request of a connected client proves that the member is alive."""
         if error not in (NO_ERROR, REBALANCE_IN_PROGRESS) or not member_id or connection.hung_up():
             return
         seat = self._seats.table.of_member(member_id)
@@ -294,6 +294,6 @@ class ActingGroup:
             self._seats.topics_changed()
 
     def _moved(self, error: int, connection: ClientConnection) -> None:
-        """Forget a connection to a broker that is no longer the coordinator."""
+        """Drop a connection to a broker that is no longer the coordinator."""
         if error in COORDINATOR_MOVED:
             self._connections.forget(connection)

@@ -1,6 +1,6 @@
-"""Remembers the groups that get no more seats, even after their other state is forgotten.
+"""Keeps the groups that get no more seats, even after their other state was dropped.
 
-The state of an idle group is forgotten, but the same members may return later.
+The state of an idle group is dropped, but the same members may return later.
 """
 
 from __future__ import annotations

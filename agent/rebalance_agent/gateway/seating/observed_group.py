@@ -36,12 +36,12 @@ _ACTS = {
 
 
 PENDING_SECONDS = 60.0
-"""Seconds for which a newcomer with a new member id is remembered: clients rejoin with this id at once."""
+"""Seconds for which a newcomer with a new member id is kept: clients rejoin with this id at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A newcomer that got a member id for its next JoinGroup (KIP-394); the newcomer is forgotten at ``until``."""
+    """A newcomer that got a member id for its next JoinGroup (KIP-394); the newcomer is dropped at ``until``."""
 
     newcomer: Newcomer
     until: float
@@ -178,7 +178,7 @@ class ObservedGroup:
         return self._seats.idle and not (self._partitions or self._pending)
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """See `SeatedGroup`; always empty: a restarted gateway forgets the predictions."""
+        """See `SeatedGroup`; always empty: a restarted gateway does not have the earlier predictions."""
         return ()
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
@@ -188,7 +188,7 @@ class ObservedGroup:
         return self._clock.monotonic(), self._clock.now_ms() / 1000
 
     def _keep(self, values: OrderedDict[str, Any], member_id: str, value: object) -> None:
-        """Store a ``value`` for a member; beyond `seats_max` values, forget the oldest."""
+        """Store a ``value`` for a member; beyond `seats_max` values, drop the oldest."""
         values.pop(member_id, None)
         values[member_id] = value
         if len(values) > self._seats.settings.seats_max:

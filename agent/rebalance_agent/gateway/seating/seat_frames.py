@@ -185,7 +185,7 @@ class SeatFrames:
             return None
         known = self._members.is_member(message.group_id, member_id)
         if not known and not await group.is_member(member_id, self._connection):
-            return None  # only the coordinator knows whether this client may make the member leave
+            return None  # only the coordinator decides whether this client may make the member leave
         if not await group.leaves(member_id, reason, self._connection):
             return None
         return OwnAnswer(_left(head, opened, member_id))
@@ -194,7 +194,7 @@ class SeatFrames:
 def _unfenced(commit: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
     """Whether a TxnOffsetCommit names no member: the coordinator then cannot refuse the commits of a former owner.
 
-    Versions below 3 never name a member. Later versions do, unless the producer does not know the consumer's group
+    Versions below 3 never name a member. Later versions do, unless the producer does not have the consumer's group
     metadata (measured on 4.3.0: the coordinator accepts such a commit).
     """
     return not commit.member_id and commit.generation_id < 0 and commit.group_instance_id is None

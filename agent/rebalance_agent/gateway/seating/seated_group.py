@@ -118,7 +118,7 @@ class SeatedGroup(Protocol):
         ...
 
     def forget(self, connection: ClientConnection) -> None:
-        """Forget a connection that is closed on both sides."""
+        """Drop a connection that is closed on both sides."""
         ...
 
     def due(self) -> None:

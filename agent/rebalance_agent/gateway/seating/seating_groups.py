@@ -39,7 +39,7 @@ CHECK_SECONDS = 0.5
 """Seconds between checks whether clients have disconnected, while the gateway holds their requests."""
 
 IDLE_SECONDS = 60.0
-"""Longest time (seconds) between steps; a step forgets groups without seats and members."""
+"""Longest time (seconds) between steps; a step removes groups without seats and members."""
 
 PAUSE_SECONDS_MIN = 0.01
 """Shortest pause (seconds) between two steps, even if a due act fails again and again."""

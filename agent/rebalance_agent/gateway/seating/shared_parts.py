@@ -22,7 +22,7 @@ __all__ = ["SharedParts"]
 
 @dataclass(eq=False)
 class SharedParts:
-    """The shared objects. ``watch`` notices disconnected clients; ``changed`` is called when a new act is due.
+    """The shared objects. ``watch`` detects disconnected clients; ``changed`` is called when a new act is due.
 
     ``token``: a random text, new at each start of the gateway. ``leases``: access to Lease objects, for groups whose
     rule chooses Leases as locks; None if no rule does.

@@ -28,7 +28,7 @@ The inputs, and the decision for each input:
 | ... otherwise | describe the group; keep the seat if a newcomer waits at another gateway, else forward unchanged |
 | REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
 | no member took a vacant seat in time, or the seat's consumer is still alive | give up the seat |
-| heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
+| heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: drop it |
 | a process closed all its connections | a second later a newcomer may take its seats |
 | ... and no newcomer took them within the crash window | give up the seats |
 | ... and opens a connection again | nothing: the process was alive |
@@ -39,7 +39,7 @@ The inputs, and the decision for each input:
 | topics changed, and the leader returned with a JoinGroup below v9 | return REBALANCE_IN_PROGRESS to it once |
 | restart of the gateway | vacant seats are kept for their remaining time; other seats are left unchanged |
 | ... and a member's request, or a heartbeat for a vacant seat, is accepted | the seat is known again |
-| ... and no request is accepted until the session ends | forget the seat |
+| ... and no request is accepted until the session ends | drop the seat |
 | seats are switched off | forward held JoinGroups, and give up vacant seats; members continue |
 
 In KIP-848 groups, a member's first heartbeat counts as its JoinGroup, and a heartbeat with epoch -1 as its LeaveGroup:
@@ -61,7 +61,7 @@ not protect commits: the coordinator does this, by refusing the id of the seat's
   seats that newcomers may take; ``seated_joins``: the JoinGroups that were sent with an instance id.
 - ``member_leaves``: decides about the LeaveGroups of members with a seat; ``seat_keeper``: keeps vacant seats by
   heartbeats, and gives them up.
-- ``outcomes``: checks whether acts had the intended effect, and counts what the acts spared.
+- ``outcomes``: checks whether acts had the intended effect, and counts what the acts avoided.
 - ``predicted_seats``: mode ``observe``, in which acts are counted but not carried out.
 - ``seat``: a seat's state; ``saved_seats``: the seats that survive a restart; ``seat_list``: saved seats as JSON.
 - ``group_facts``: the group's phase, the locks, and other gateways' seats; ``seat_acts``: the acts as values.

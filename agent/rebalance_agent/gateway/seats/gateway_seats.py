@@ -61,6 +61,6 @@ class GatewaySeats:
         return min((time for time in times if time is not None), default=None)
 
     def forget_idle(self) -> None:
-        """Forget groups without a seat and without a held JoinGroup."""
+        """Drop groups without a seat and without a held JoinGroup."""
         for group in [name for name, seats in self._groups.items() if seats.idle]:
             del self._groups[group]

@@ -44,7 +44,7 @@ class GroupSeats:
 
     ``new_names`` yields instance ids that were never used (see `HeldJoins`). For members with their own instance id,
     callers pass only JoinGroups and their answers. For other members, callers pass all requests and answers, even if no
-    seat is known: a gateway that lost its list does not know the seats that it gave.
+    seat is known: a gateway that lost its list no longer has the seats that it gave.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class GroupSeats:
 
         ``beat``: the epoch and profile after the heartbeat (KIP-848); None in classic groups.
 
-        A returned leader that must notice a changed topic gets REBALANCE_IN_PROGRESS once: it then rejoins and leads a
+        A returned leader that must detect a changed topic gets REBALANCE_IN_PROGRESS once: it then rejoins and leads a
         rebalance.
         """
         seat, acts = self._answered(member_id, error, now)

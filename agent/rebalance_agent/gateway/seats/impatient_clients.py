@@ -1,4 +1,4 @@
-"""Remembers clients that gave up while their JoinGroup was held, so that their retries are not held again."""
+"""Keeps clients that gave up while their JoinGroup was held, so that their retries are not held again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ImpatientClients:
     """The client ids whose JoinGroups are currently not held. Times are in seconds of the caller's monotonic clock."""
 
     def __init__(self, clients_max: int) -> None:
-        """Remember the last ``clients_max`` client ids."""
+        """Store the last ``clients_max`` client ids."""
         self._clients_max = clients_max
         self._until: dict[str, float] = {}
 

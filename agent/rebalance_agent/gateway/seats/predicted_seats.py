@@ -129,7 +129,7 @@ class PredictedSeats:
         return self._seats.next_due()
 
     def _forget_oldest(self, now: float) -> None:
-        """Forget the member that joined first: a member may have vanished without leaving."""
+        """Drop the member that joined first: a member may have vanished without leaving."""
         join = self._join_of.pop(next(iter(self._join_of)))
         self._generations.pop(join, None)
         self._count(self._seats.withdraw(join, now), now)

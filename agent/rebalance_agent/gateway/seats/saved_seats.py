@@ -100,7 +100,7 @@ class RestoredSeats:
         return tuple(self._seats.values())
 
     def due(self, now: float) -> None:
-        """Forget the seats whose members' sessions have ended."""
+        """Drop the seats whose members' sessions have ended."""
         for member_id in [member_id for member_id, until in self._until.items() if until <= now]:
             del self._until[member_id], self._seats[member_id]
 

@@ -36,7 +36,7 @@ class SeatState(StrEnum):
     """The process of the seat's consumer has closed all its connections. No heartbeat is sent for the seat, since the
     consumer may be alive and only reconnecting."""
     VACANT = "vacant"
-    """The seat's consumer has left. The coordinator does not know this: the gateway sends heartbeats for the seat."""
+    """The consumer has left. The coordinator does not detect this: the gateway sends heartbeats for the seat."""
     GIVEN_UP = "given_up"
     """A LeaveGroup was sent for the seat; no more heartbeats are sent."""
 
@@ -45,7 +45,7 @@ class SeatState(StrEnum):
 class Seat:
     """A static membership that the gateway gave to a consumer.
 
-    ``member_id``, ``generation``: the last member's id and generation, as the coordinator knows them; empty and -1
+    ``member_id``, ``generation``: the last member's id and generation in the coordinator; empty and -1
     before the first member. ``version``: the version of that member's JoinGroup. ``returned``: the member returned to a
     stable group; if it leads (``leads``), it was not elected in a rebalance. ``for_newcomer``: a vacant seat is kept
     only for a newcomer that already waits. ``rejoin_due``: the member must rejoin. ``locked``: this gateway has the

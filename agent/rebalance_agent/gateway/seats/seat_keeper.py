@@ -61,7 +61,7 @@ class SeatKeeper:
         return self.give_up(seat, reason, now)
 
     def given_up(self, instance_id: str, member_id: str, error: int | None) -> list[SeatAct]:
-        """Process the answer to a seat's LeaveGroup: forget the seat unless the request must be repeated."""
+        """Process the answer to a seat's LeaveGroup: drop the seat unless the request must be repeated."""
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.GIVEN_UP:
             return []
@@ -122,7 +122,7 @@ class SeatKeeper:
         return self._release(seat)
 
     def forget_expired(self, now: float) -> list[SeatAct]:
-        """Forget the seats whose last members' sessions have ended."""
+        """Drop the seats whose last members' sessions have ended."""
         return [act for seat in self._table if seat.member_id and seat.expired(now) for act in self.lost(seat)]
 
     def lost(self, seat: Seat) -> list[SeatAct]:

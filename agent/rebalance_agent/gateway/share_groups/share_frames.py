@@ -14,8 +14,8 @@ from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 __all__ = ["ShareFrames"]
 
 _WAITING_MAX = 100
-"""Maximum number of requests in flight on one connection that are remembered: a share consumer has one. The oldest is
-forgotten; its records are not counted."""
+"""Maximum number of requests in flight on one connection that are kept: a share consumer has one. The oldest is
+dropped; its records are not counted."""
 
 
 class ShareFrames:
@@ -31,7 +31,7 @@ class ShareFrames:
         return head.api_key in SHARE_NEWEST
 
     def request(self, head: RequestHead, frame: bytes) -> None:
-        """Remember the group and the acknowledgements of a request; one that cannot be read is ignored."""
+        """Store the group and the acknowledgements of a request; one that cannot be read is ignored."""
         try:
             request = read_share_request(head.api_key, head.api_version, frame)
         except DecodeError:

@@ -89,7 +89,7 @@ async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
         brokers = field.decode(stream, **how) or []
         end = stream.tell()
     except (ValueError, struct.error) as error:
-        raise DecodeError(f"Metadata v{version} of {len(frame)} bytes breaks its schema: {error}") from None
+        raise DecodeError(f"Metadata v{version} of {len(frame)} bytes does not match its schema: {error}") from None
     await _set(brokers, nodes, complete=True)
     return frame[:begin] + bytes(field.encode(brokers, **how)) + frame[end:]
 

@@ -55,7 +55,7 @@ _NO_SUCH_VERSION = 0x7FFF
 def with_known_version(head: RequestHead, frame: bytes) -> bytes:
     """Return an ApiVersions request whose response the gateway can read.
 
-    If the request's version is too new for the gateway, it is changed to a version that no broker knows. The broker
+    If the request's version is too new for the gateway, it is changed to a version that no broker supports. The broker
     then answers with an error in version 0 (KIP-511), and the client asks again in an older version.
     """
     if head.api_version <= NEWEST[API_VERSIONS]:

@@ -60,7 +60,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressL
         async with asyncio.timeout(CONNECT_SECONDS_MAX):
             return await _connect_host(host, port, tls, lookup)
     except TimeoutError:
-        problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
+        problem = f"{host} port {port} did not respond within {CONNECT_SECONDS_MAX:.0f} s"
     except ssl.SSLCertVerificationError as error:
         problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; an impossible name raises a ValueError

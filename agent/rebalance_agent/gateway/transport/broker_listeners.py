@@ -106,9 +106,9 @@ Opened = Callable[[int, Mapping[int, str]], None]
 class BrokerListeners:
     """The ports of one gateway for all brokers; implements `Nodes` of `rebalance_agent.gateway.transport.addresses`.
 
-    A broker without a port must not be left out of a response, since clients would consider it removed. Nor may such a
-    broker make the response fail. It gets the address of a port that accepts no connections: clients consider it down
-    and try again. It never gets another program's port, since clients would send their credentials there.
+    A broker without a port must not be left out of a response, since clients would consider it removed. Such a broker
+    must not make the response fail either. It gets the address of a port that accepts no connections: clients consider
+    it down and try again. It never gets another program's port, since clients would send their credentials there.
     """
 
     def __init__(

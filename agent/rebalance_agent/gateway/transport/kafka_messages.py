@@ -2,8 +2,8 @@
 
 A frame consists of a header and a body, without its length field. The header is kept as received.
 
-Encoding drops tagged fields that the installed kafka-python does not know (receivers may ignore such fields, KIP-482).
-Therefore a frame that needs no change is forwarded as received, not encoded again.
+Encoding drops tagged fields that the installed kafka-python does not support (receivers may ignore such fields,
+KIP-482). Therefore a frame that needs no change is forwarded as received, not encoded again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # no
             version = 0  # every client can read this error (KIP-511); other errors have the requested version
         message, end = _decoder(kind, version)(BoundedBytes(frame), header)
     except _BROKEN as error:
-        raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None
+        raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes does not match its schema: {error}") from None
     if end != len(frame):
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes ends after {end}")
     return OpenedFrame(frame[:header], message, version)

@@ -40,7 +40,7 @@ async def wants_no_answer(head: RequestHead, first: Callable[[int], Awaitable[by
             return _acks(head.api_version, await first(size)) == 0
         except (ValueError, struct.error) as error:
             problem = error
-    raise DecodeError(f"Produce v{head.api_version} breaks its schema: {problem}")
+    raise DecodeError(f"Produce v{head.api_version} does not match its schema: {problem}")
 
 
 def _acks(version: int, first: bytes) -> int:

@@ -225,7 +225,7 @@ class TlsConnection:
         self._writer.transport.abort()
 
     def hung_up(self) -> bool:
-        """See `PlainConnection`; for TLS only asyncio knows whether the peer has closed the connection."""
+        """See `PlainConnection`; for TLS only asyncio can detect whether the peer has closed the connection."""
         return self._reader.at_eof() or self._writer.transport.is_closing()
 
     async def close(self) -> None:

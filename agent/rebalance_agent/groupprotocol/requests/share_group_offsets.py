@@ -16,7 +16,7 @@ from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 __all__ = ["SHARE_OFFSETS", "UNKNOWN_OFFSET", "decode_share_offsets", "encode_share_offsets"]
 
 UNKNOWN_OFFSET = -1
-"""The start offset of a partition that the group has not read yet, and a lag that the coordinator does not know."""
+"""The start offset of a partition that the group has not read yet, and a lag that is unknown to the coordinator."""
 
 _TOPIC = Struct(Field("topic_name", STRING), Field("partitions", Array(INT32)))
 _REQUEST = (

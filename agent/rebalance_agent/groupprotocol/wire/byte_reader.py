@@ -64,7 +64,7 @@ class Reader:
         try:
             value: int = form.unpack_from(self._data, at)[0]
         except struct.error:
-            raise WireError(f"{form.size} bytes wanted, {self.left} left", at) from None
+            raise WireError(f"{form.size} bytes are needed, but only {self.left} are left", at) from None
         self.at = at + form.size
         return value
 
@@ -92,7 +92,7 @@ class Reader:
         at = self.at
         after = at + size
         if after > len(self._data):
-            raise WireError(f"a length of {size} bytes, {self.left} left", at)
+            raise WireError(f"a length of {size} bytes, but only {self.left} are left", at)
         self.at = after
         return self._data[at:after]
 
@@ -110,7 +110,7 @@ class Reader:
             self.at = after
             return self._data[at:after]
         if size >= 0:
-            raise WireError(f"a length of {size} bytes, {self.left} left", at)
+            raise WireError(f"a length of {size} bytes, but only {self.left} are left", at)
         if nullable:
             return None
         raise WireError("null where a value is required", start)
@@ -128,7 +128,7 @@ class Reader:
                 return None
             raise WireError("null where a value is required", start)
         if count * item_size > self.left:
-            raise WireError(f"a count of {count}, {self.left} bytes left", self.at)
+            raise WireError(f"a count of {count}, but only {self.left} bytes are left", self.at)
         return count
 
     def numbers(self, code: str, count: int) -> tuple[int, ...]:
@@ -145,7 +145,7 @@ class Reader:
             WireError: bytes are left.
         """
         if self.left:
-            raise WireError(f"{self.left} bytes too many", self.at)
+            raise WireError(f"{self.left} unexpected bytes", self.at)
 
 
 def decode_whole(what: str, data: bytes, read: Callable[[Reader], _T]) -> _T:

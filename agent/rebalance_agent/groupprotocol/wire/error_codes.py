@@ -43,7 +43,7 @@ FENCED_INSTANCE_ID = 82
 INVALID_RECORD = 87
 THROTTLING_QUOTA_EXCEEDED = 89
 FENCED_MEMBER_EPOCH = 110
-"""The coordinator knows the member by another epoch: it has to join again (KIP-848)."""
+"""The coordinator has another epoch of the member: it has to join again (KIP-848)."""
 UNRELEASED_INSTANCE_ID = 111
 """A member, possibly the same one, has the instance id and has not left (KIP-848)."""
 STALE_MEMBER_EPOCH = 113

@@ -1,4 +1,4 @@
-"""Ends the exchange of one POST at its deadline, whatever state the connection is in."""
+"""Ends the exchange of one POST at its deadline, in any state of the connection."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["PostDeadline"]
 
 
 class PostDeadline:
-    """A context manager that shuts `guard`'s socket down, from a thread of its own, when the time is over.
+    """A context manager that shuts `guard`'s socket down, from a separate thread, at the deadline.
 
-    It keeps a duplicate of the socket: ``http.client`` and TLS pass the socket on to other objects and forget it while
+    It keeps a duplicate of the socket: ``http.client`` and TLS pass the socket on to other objects and drop it while
     they still read from it.
     """
 

@@ -98,7 +98,7 @@ class AgentMetrics:
         self._instruments.counter(rows.READ_BYTES).inc(size_bytes)
 
     def decode_error(self, key_version: int | None) -> None:
-        """Count a record that breaks its schema; ``key_version`` is None if the key is too short to have one."""
+        """Count a record that does not match its schema; ``key_version`` is None if the key is too short."""
         versions = rows.DECODE_ERRORS.values["key_version"]
         label = str(key_version)
         self._instruments.counter(rows.DECODE_ERRORS).labels(label if label in versions else rows.OTHER).inc()

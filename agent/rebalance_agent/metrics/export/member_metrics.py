@@ -147,7 +147,7 @@ class MemberMetrics:
             return
         seconds = max(0, event.timestamp_ms - event.started_ms) / 1000
         stalls = self._instruments.histogram(rows.STALL).labels(labels[0])
-        if event.evidence is not Evidence.GATEWAY:  # a gateway sees no callbacks
+        if event.evidence is not Evidence.GATEWAY:  # a gateway reads no callbacks
             callbacks = self._instruments.histogram(rows.CALLBACK_SECONDS)
             for callback in _TOTALS:
                 callbacks.labels(labels[0], callback)
@@ -157,7 +157,7 @@ class MemberMetrics:
         self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
         if event.reprocessed_records is not None:
             self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
-        if event.evidence is Evidence.GATEWAY:  # only a gateway sees rejected commits; its event has none for 0
+        if event.evidence is Evidence.GATEWAY:  # only a gateway reads rejected commits; its event has none for 0
             rejected = max(0, event.rejected_commits or 0)
             self._instruments.counter(rows.REJECTED_COMMITS).labels(*labels).inc(rejected)
         waits = (

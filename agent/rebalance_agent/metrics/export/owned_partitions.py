@@ -1,4 +1,4 @@
-"""Stores which consumer of a group owns which partitions, as ranges, at a cost that grows with what an event names.
+"""Stores which consumer of a group owns which partitions, as ranges, at a cost proportional to the size of an event.
 
 Two indexes have the same ranges: by group and topic, to find the former owners of partitions that a consumer gets, and
 by consumer, to find the partitions that it gives up. So no event reads ranges that it does not change.

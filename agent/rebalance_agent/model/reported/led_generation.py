@@ -1,4 +1,4 @@
-"""A generation as its leader sees it, for observers that may not read ``__consumer_offsets``."""
+"""A generation with the data that its leader has, for observers that may not read ``__consumer_offsets``."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class SeatEvent:
 class SeatOccupant:
     """The consumer that has a member's seat, though the coordinator names another one.
 
-    ``client_id``, ``host``: as its gateway saw them, empty if unknown; ``since_ms``: epoch milliseconds by the
+    ``client_id``, ``host``: as its gateway read them, empty if unknown; ``since_ms``: epoch milliseconds by the
     gateway's clock.
     """
 

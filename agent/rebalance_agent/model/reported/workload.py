@@ -15,7 +15,7 @@ include a digest."""
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The place where a member runs, from Kubernetes' downward API. Users know pods better than member ids."""
+    """The place where a member runs, from Kubernetes' downward API. Users recognise pods better than member ids."""
 
     pod: str | None = None
     node: str | None = None

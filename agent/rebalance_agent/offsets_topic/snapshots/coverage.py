@@ -60,7 +60,7 @@ class Coverage:
 
     No snapshot may end inside a rebalance, settled or not. So in addition to the records of unsettled groups
     (``held``), it keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is
-    held. Nor may a snapshot end between records that the coordinator wrote as one batch, which have the same timestamp.
+    held. A snapshot also must not end between records of one batch of the coordinator, which have the same timestamp.
     """
 
     def __init__(self, unsettled: Callable[[str], bool]) -> None:
@@ -92,7 +92,7 @@ class Coverage:
             self._release(group, held, FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
-        """Forget all partitions except these."""
+        """Drop all partitions except these."""
         self._held = {group: held for group, held in self._held.items() if held.partition in keep}
         self._spans = {partition: spans for partition, spans in self._spans.items() if partition in keep}
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}

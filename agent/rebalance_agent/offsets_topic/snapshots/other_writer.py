@@ -17,7 +17,7 @@ class OtherWriter:
     """Tracks the offsets of our records in each partition: brokers number all records without gaps.
 
     Gaps occur only with transactions, which no writer of snapshots uses, and after a record that was reported as lost
-    but may be in Kafka: then the offsets must be forgotten.
+    but may be in Kafka: then the offsets must be dropped.
     """
 
     def __init__(self, topic: str, clock: Clock, *, expected: bool) -> None:
@@ -45,5 +45,5 @@ class OtherWriter:
             )
 
     def forget(self) -> None:
-        """Forget all offsets: a record that was reported as lost may be in Kafka."""
+        """Drop all offsets: a record that was reported as lost may be in Kafka."""
         self._next.clear()

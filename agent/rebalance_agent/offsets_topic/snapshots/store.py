@@ -176,7 +176,7 @@ class SnapshotStore:
         return restarted
 
     def drop(self, partitions: Collection[int]) -> None:
-        """Forget these partitions: another observer owns them now."""
+        """Drop these partitions: another observer owns them now."""
         with self._lock:
             for partition in partitions:
                 self._partitions.pop(partition, None)

@@ -32,7 +32,7 @@ STALE_MAX = 1_000
 """Number of outdated entries above which the order of the groups by size is rebuilt."""
 
 LOST_MAX = 10_000
-"""Maximum number of groups for which it is remembered that all their waiting records were dropped."""
+"""Maximum number of groups for which it is recorded that all their waiting records were dropped."""
 
 
 class WaitingRecord(NamedTuple):
@@ -176,7 +176,7 @@ class SetAside:
             del self._lost[next(iter(self._lost))]
 
     def take_lost(self, group: bytes) -> int:
-        """Return and forget how many records are missing before the next record of a group without waiting records."""
+        """Return and drop how many records are missing before the next record of a group without waiting records."""
         return self._lost.pop(group, 0)
 
     def drop(self, partitions: Iterable[int]) -> None:

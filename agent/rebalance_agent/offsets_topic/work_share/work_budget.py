@@ -55,7 +55,7 @@ LARGE_BYTES = 16_384
 """A record with more bytes is large: `ALL_RATE` applies to it. Records of a hundred members are smaller."""
 
 GROUPS_MAX = 10_000
-"""Maximum number of groups whose work is remembered, and of new groups; a forgotten group is new at its next record."""
+"""Maximum number of groups whose work is kept, and of new groups; a dropped group is new at its next record."""
 
 
 def work_seconds(value: GroupSnapshot | None, size_bytes: int = 0) -> float:
@@ -76,7 +76,7 @@ def part_seconds(size_bytes: int) -> float:
 
 @dataclass(slots=True)
 class _Bucket:
-    """Seconds of work that are ``left`` as of ``at``; negative while they are owed. ``since``: the first record.
+    """Seconds of work that are ``left`` as of ``at``; negative if overdrawn. ``since``: the first record.
 
     Times are monotonic seconds.
     """
@@ -114,7 +114,7 @@ class WorkBudget:
         _keep(self._groups, group, bucket)
 
     def remembers(self, group: bytes) -> bool:
-        """Whether a record of the group was processed, or read before the observer started, and is not forgotten."""
+        """Whether a record of the group was processed, or read before the observer started, and is not dropped."""
         return self._bucket(group) is not None
 
     def allows(self, group: bytes, size_bytes: int, now: float) -> bool:

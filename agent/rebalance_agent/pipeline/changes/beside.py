@@ -11,7 +11,7 @@ from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
 __all__ = ["HOURS_BEFORE", "Beside", "State", "beside"]
 
 HOURS_BEFORE = 6
-"""Anything that happened in this number of hours before a change counts as happening beside the change."""
+"""Events in this number of hours before a change count as events at the time of the change."""
 
 _DAY_MS = 24 * HOUR_MS
 

@@ -1,6 +1,6 @@
 """Turns the rebalances of each day into values whose variance is known, and generates random days. Pure, without Spark.
 
-A count has at least the variance of a Poisson distribution, so few days are sufficient to judge a difference. Days that
+A count has at least the variance of a Poisson distribution, so few days are sufficient to test a difference. Days that
 vary more are assumed to have a negative binomial distribution.
 """
 

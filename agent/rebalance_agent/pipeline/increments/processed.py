@@ -62,7 +62,9 @@ class Run:
         """
         row = _row(self.tables)
         if row is None or row["run"] != self.id:
-            raise PipelineError("another run has begun to aggregate these tables, and this one would disturb it")
+            raise PipelineError(
+                "another run has begun to aggregate these tables: start this run again when that run has ended"
+            )
 
     def overwrite(self, name: str, rows: DataFrame, where: str | None = None) -> None:
         """Replace all rows of a table, or the rows for which the condition ``where`` is true.

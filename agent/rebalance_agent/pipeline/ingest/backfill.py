@@ -128,7 +128,7 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
     records_expected = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
     if records_expected and frame.isEmpty():
         raise PipelineError(
-            f"Spark read no record of {OFFSETS_TOPIC}, which has up to {records_expected}: internal topics need "
+            f"Spark read none of the up to {records_expected} records of {OFFSETS_TOPIC}: internal topics need "
             "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
         )
     return frame

@@ -47,7 +47,7 @@ class Realised:
 
 @dataclass(frozen=True, slots=True)
 class FollowedAdvice:
-    """A piece of advice, and what became of it.
+    """A piece of advice and its result.
 
     ``given_at``, ``last_given_at``: the end of the history of the first and of the last run that gave it.
     ``predicted``: the saving per week; None if the advice is not about stall, or if the history is too short.

@@ -27,7 +27,7 @@ class AdviceSums:
 
 
 def sums_by_state(rows: Iterable[AdviceRow]) -> Mapping[AdviceState, AdviceSums]:
-    """Return the sums of each state, also of states without rows."""
+    """Return the sums of each state, including states without rows."""
     listed = list(rows)
     return {state: _sums([row for row in listed if row.state is state]) for state in AdviceState}
 

@@ -43,7 +43,7 @@ _WITHHELD_FROM = (AdviceState.OPEN.value, AdviceState.IGNORED.value)
 def advice_states(
     earlier: DataFrame, recommendations: DataFrame, generations: DataFrame, members: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Return what became of each group's advice, from the rows of the last run (``earlier``) and the other tables.
+    """Return the state of each group's advice, from the rows of the last run (``earlier``) and the other tables.
 
     `with_withheld` evaluates the result more than once, so persist it.
     """

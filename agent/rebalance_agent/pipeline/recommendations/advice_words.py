@@ -1,4 +1,4 @@
-"""Writes a row of table `advice` as text: the recommended change, what became of it, and what it saves."""
+"""Writes a row of table `advice` as text: the recommended change, its state, and its saving."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AdviceRow", "advice_sentence", "change_words", "interval_words", "si
 
 @dataclass(frozen=True, slots=True)
 class AdviceRow:
-    """A recommended change, and what became of it; see table ``advice``.
+    """A recommended change and its state; see table ``advice``.
 
     ``predicted``, ``realised``: saved partition-seconds per week, with the ends of their intervals; None if unknown.
     """
@@ -48,7 +48,7 @@ def change_words(row: AdviceRow) -> str:
 
 
 def state_words(row: AdviceRow) -> str:
-    """Return what became of the change, with its day: ``taken on 3 Jun, saved less than predicted``."""
+    """Return the state of the change, with its day: ``taken on 3 Jun, saved less than predicted``."""
     taken = f"taken on {day(row.taken_at)}" if row.taken_at else ""
     match row.state:
         case AdviceState.TAKEN:

@@ -96,7 +96,7 @@ def _advice(row: GroupRow) -> str:
 
 
 def _facts(detail: ReportGroup) -> str:
-    """Render what became of recommended changes (those that are open are above), and what changed in the group."""
+    """Render the states of recommended changes (those that are open are above), and what changed in the group."""
     followed = [advice_sentence(row) for row in detail.advice if row.state is not AdviceState.OPEN]
     sentences = [*followed, *(change.sentence for change in detail.changes[-_CHANGES_SHOWN:])]
     items = "".join(f"<li>{escaped(shortened(sentence, _SENTENCE_MAX))}</li>" for sentence in sentences)

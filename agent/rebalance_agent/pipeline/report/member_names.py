@@ -1,4 +1,4 @@
-"""Chooses the names of members in a group's charts: names that people know and that are unique in each generation."""
+"""Chooses the names of members in a group's charts: readers recognise them, and they are unique in each generation."""
 
 from __future__ import annotations
 

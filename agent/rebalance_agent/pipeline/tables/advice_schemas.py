@@ -1,4 +1,4 @@
-"""Defines the tables of what-if, recommendations, and what became of them."""
+"""Defines the tables of what-if, of recommendations, and of their results."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ ADVICE = Table(
     ),
     keys=("advice_id",),
 )
-"""One row for each advice that a run gave (``given_at``: the end of its history), and what became of it.
+"""One row for each advice that a run gave (``given_at``: the end of its history), with its state.
 
 ``predicted`` and ``realised``: saved partition-seconds per week, with the ends of their confidence intervals.
 ``missed``: whether the whole measured interval is below the predicted one. ``reason``: why it is withheld.

@@ -140,7 +140,9 @@ class DeltaTables:
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
         """Merge small files, and delete the files of old versions; return the number of files before and after."""
         if retention_hours < RETENTION_HOURS_MIN:
-            raise InvalidInputError("retention_hours", f"must be at least {RETENTION_HOURS_MIN}: readers need them")
+            raise InvalidInputError(
+                "retention_hours", f"must be at least {RETENTION_HOURS_MIN}: running readers need the old files"
+            )
         if not self.exists(name):
             return 0, 0
         before = self.files(name)

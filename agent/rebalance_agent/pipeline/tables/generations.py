@@ -59,9 +59,9 @@ _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "day", "revision
 def generations(events: DataFrame) -> DataFrame:
     """Return the rows of table ``generations`` for rows of table ``events`` (each event once, in its highest revision).
 
-    An event with missing parts is left out until the parts arrive. Left out are also an event whose parts are too large
-    together (`EVENT_CHARACTERS_MAX`, `joined_body`), and an event that cannot be a row. The expectations count the
-    latter: `ingest` rejects such events, but earlier releases did not.
+    An event with missing parts is left out until the parts arrive. An event whose parts are too large together
+    (`EVENT_CHARACTERS_MAX`, `joined_body`) and an event that cannot be a row are also left out. The expectations count
+    the latter: `ingest` rejects such events, but earlier releases did not.
     """
     whole = _whole(events.where(F.col("kind") == GenerationEvent.KIND))
     parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(

@@ -55,7 +55,7 @@ EVENTS = Table(
         ((_LONG, "generation"), (_TEXT, "source topic"), (_INT, "partition"), (_LONG, "offset")),
     ),
     keys=("event_id",),
-    rank=("origin <> 'backfill'", "revision"),  # the log contains fewer facts than an observer saw live
+    rank=("origin <> 'backfill'", "revision"),  # the log contains fewer facts than an observer's event
     partitioned_by=("day",),
     keeps_changes=True,
 )

@@ -213,7 +213,7 @@ def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame, asked: _Asked) ->
 def study_of(cluster_id: str, group: str, rows: pd.DataFrame, asked: _Asked | None = None) -> Study:
     """Return the study of one chunk; ``rows`` are its generations as `studies` selects them, in any order.
 
-    Column ``clients`` may be missing. ``asked``: the strategies to replay, by default all that this process knows.
+    Column ``clients`` may be missing. ``asked``: the strategies to replay, by default all that this process can load.
     """
     if asked is None:
         asked = {name: strategy.protocol for name, strategy in known_strategies().items()}

@@ -11,7 +11,7 @@ __all__ = ["listen_problem"]
 
 
 def listen_problem(address: str) -> str:
-    """Return why ``address`` (``host:port``) cannot be listened on, in the operating system's words; "" if it can."""
+    """Return why ``address`` (``host:port``) cannot be listened on (the system's error text); "" if it can."""
     host, port = split_address(address)
     try:
         family, kind, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

@@ -1,4 +1,4 @@
-"""Sends requests to a collector, whose answers take bounded time and memory, whatever it sends."""
+"""Sends requests to a collector, and bounds the time and memory that its answers take."""
 
 from __future__ import annotations
 

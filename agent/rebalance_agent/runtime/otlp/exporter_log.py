@@ -22,7 +22,7 @@ class ExporterLog(logging.Handler):
         self._logger.propagate = False
 
     def __enter__(self) -> Self:
-        """Forget the message of the previous attempt, and start capturing."""
+        """Drop the message of the previous attempt, and start capturing."""
         self.reason = ""
         self._logger.addHandler(self)
         return self

@@ -50,7 +50,7 @@ class OtlpTarget:
 def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
     """Return the signals that the environment turns on: those with their own endpoint, or all if a common one is set.
 
-    A value that cannot work, or a missing package, turns a signal off, as OpenTelemetry's specification demands: these
+    A value that cannot work, or a missing package, turns a signal off, as OpenTelemetry's specification requires: these
     variables are often set for all containers of a cluster, and must not keep a process from starting.
     """
     environ = os.environ if environ is None else environ

@@ -13,8 +13,8 @@ def acl_script(role: str, rights: Iterable[Right], principal: str, servers: str)
     """Return the script; a comment above each command has the permission and its purpose. The script is idempotent."""
     head = (
         "#!/bin/sh",
-        f"# The ACLs of the {role} for {principal}. Run this script as a principal that may alter ACLs; its arguments",
-        "# are those of kafka-acls.sh, such as --command-config admin.properties.",
+        f"# The ACLs of the {role} for {principal}. Run this script as a principal that may alter ACLs. It",
+        "# passes its arguments to kafka-acls.sh, such as --command-config admin.properties.",
         "set -eu",
     )
     optional = {right: " (optional)" if right.optional else "" for right in rights}

@@ -35,7 +35,7 @@ _COLORS = {FindingStatus.OK: 32, FindingStatus.MISSING: 33, FindingStatus.FAILED
 def row(finding: Finding, colors: bool = False) -> str:
     """Return a line with status and name; if the check failed, purpose, loss and mode follow on further lines.
 
-    A fix follows if there is one, also for a permission that is optional.
+    A fix follows if there is one, even for an optional permission.
 
     ``colors``: whether to colour the status.
     """

@@ -1,4 +1,4 @@
-"""Checks each server separately: a client does not notice that a bootstrap server is down if another server answers."""
+"""Checks each server separately: a client does not detect that a bootstrap server is down if another server answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rebalance_agent.runtime.settings.text_types import split_server
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
 SERVERS_MAX = 50
-"""Maximum number of servers to try; in a larger cluster the other servers are skipped, as the report states."""
+"""Maximum number of servers to try; in a larger cluster the other servers are skipped, and the report states this."""
 
 AT_ONCE = 8
 """Maximum number of servers to try at the same time."""

@@ -75,7 +75,7 @@ def look_at_all() -> None:
 
 
 def _keep_survivors(phase: str, run: dict[str, Any]) -> None:
-    """Exclude surviving objects from later runs, except the newest: most of them die soon, so they get another run."""
+    """Exclude surviving objects from later runs, except the newest: most are soon freed, so they get another run."""
     if phase == "stop" and run["generation"] > 0:
         gc.freeze()
 

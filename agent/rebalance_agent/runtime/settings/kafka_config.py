@@ -100,7 +100,7 @@ _UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 SECRET_BYTES_MAX = 1 << 20
 """Maximum size of a file with a secret, in bytes: a key with its certificate chain has some kilobytes."""
 
-_PROPERTIES_MAX = 200  # librdkafka knows fewer
+_PROPERTIES_MAX = 200  # librdkafka has fewer
 
 _NO_GSSAPI = (
     "this librdkafka was built without GSSAPI (Kerberos), as in confluent-kafka's wheels; GSSAPI is also SASL's "
@@ -166,7 +166,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
         if (failed := _UNUSABLE_FILE.search(text)) and failed[1] in result:
             raise InvalidInputError(
-                f"kafka.{failed[1]}", f"{result[failed[1]]} is no usable PEM file: {text}"
+                f"kafka.{failed[1]}", f"{result[failed[1]]} is not a usable PEM file: {text}"
             ) from None
         unknown = _UNKNOWN_PROPERTY.match(text)
         meant = did_you_mean(unknown[1], USUAL_PROPERTIES) if unknown else ""

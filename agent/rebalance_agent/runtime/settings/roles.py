@@ -44,7 +44,7 @@ __all__ = [
 ENV_PREFIX = "REBALANCE_AGENT_"
 
 LISTEN = f"127.0.0.1:{WEB_PORT}"
-"""Default of ``listen``: loopback, because any machine that can connect sees the clients and hosts on the page."""
+"""Default of ``listen``: loopback, because any machine that can connect can read the clients and hosts on the page."""
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
 """Default of ``groups_deny``: matches internal groups, the agent's groups and the groups of console consumers."""

@@ -14,7 +14,7 @@ class GivenUp(threading.Event):
     """Is set when deliveries must end. `wait` is the pause of a delivery between two attempts."""
 
     def __init__(self) -> None:
-        """Start without haste."""
+        """Start with pauses of full length."""
         super().__init__()
         self._hurried = threading.Event()
 

@@ -36,7 +36,7 @@ QUEUE_KILOBYTES_MAX = 32 * 1024
 """Maximum number of events, and of kilobytes, in the queue: some hours of rebalances of a few hundred groups."""
 
 UNKNOWN_TOPIC_MS = 120_000
-"""How long (ms) a topic may be unknown to brokers before its events are given up. Brokers know a new topic moments
+"""How long (ms) a topic may be unknown to brokers before its events are given up. Brokers have a new topic moments
 after its creation, on busy machines after tens of seconds. librdkafka's default is 30 s from the first event."""
 
 POLL_S = 0.5

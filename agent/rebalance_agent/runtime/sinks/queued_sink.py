@@ -26,7 +26,7 @@ BATCH_BYTES_MAX = 1024 * 1024
 """Maximum number of events, and of bytes, in one delivery; an event with more bytes is delivered alone."""
 
 ABANDON_S = 1.0
-"""Longest wait at stop, in seconds, for a delivery to notice that it was given up."""
+"""Longest wait at stop, in seconds, for a delivery to detect that it was given up."""
 
 
 class DeliveryError(RebalanceAgentError):

@@ -25,7 +25,7 @@ from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 __all__ = ["Webhook"]
 
 ATTEMPT_SECONDS = 10.0
-"""Longest time for one POST and its answer, in seconds, whatever the server does."""
+"""Longest time for one POST and its answer, in seconds, independent of the server."""
 
 ANSWER_BYTES_MAX = 64 * 1024
 """Maximum number of bytes to read from an answer's body; only the line number in an answer 400 is needed."""

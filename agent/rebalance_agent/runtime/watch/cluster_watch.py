@@ -54,7 +54,7 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
 TAIL_CHECK_S = 2.0
-"""Seconds between comparisons of the tail's position with the topic's end; a tail that stopped is noticed this soon."""
+"""Seconds between comparisons of the tail's position with the topic's end, which detect a tail that stopped."""
 
 JOIN_S = 2.0
 """Longest wait for a thread at stop, in seconds: each thread checks its stop signal several times a second."""

@@ -71,9 +71,9 @@ def _ask(
         connection.sendall(len(body).to_bytes(_SIZE_BYTES, "big") + body)
         size = int.from_bytes(received.read(_SIZE_BYTES), "big")
         if size > ANSWER_MAX:
-            raise ConnectionError(f"an answer of {size} bytes: that is not a Kafka broker")
+            raise ConnectionError(f"a response of {size} bytes: this is not a Kafka broker")
         try:
             values_read: dict[str, Any] = answer.read(Reader(received.read(size)))
         except WireError as error:
-            raise ConnectionError(error.describe("the broker's answer")) from None
+            raise ConnectionError(error.describe("the broker's response")) from None
     return values_read

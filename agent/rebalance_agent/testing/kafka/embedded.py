@@ -225,7 +225,7 @@ class EmbeddedKafka:
             raise BrokerError(self._broker(node_id).failure(f"did not stop within {timeout:g} s and was killed"))
 
     def kill_broker(self, node_id: int) -> None:
-        """Kill one broker (SIGKILL). The cluster notices after ``broker.session.timeout.ms``."""
+        """Kill one broker (SIGKILL). The cluster detects this after ``broker.session.timeout.ms``."""
         self._running(node_id).process.kill()
 
     def start_broker(self, node_id: int) -> None:

@@ -11,7 +11,7 @@ __all__ = ["MemberTopics"]
 
 
 class MemberTopics:
-    """The topics that a member wants, and those with which it joined; for a leader, also the partition counts then."""
+    """The topics to which a member subscribes, those with which it joined, and a leader's partition counts then."""
 
     def __init__(self, topics: tuple[str, ...], shared: SharedState) -> None:
         """Start with a subscription to ``topics``."""

@@ -53,7 +53,7 @@ class TimelineRecorder:
             self._started_ms = self._actions.now_ms
 
     def joined(self, number: int, strategy: str, registry: Registry, expelled: tuple[str, ...]) -> None:
-        """Record that the join phase of generation ``number`` ended with the members of ``registry``, maybe none."""
+        """Record that the join phase of generation ``number`` ended with the members of ``registry`` (or without)."""
         now_ms, members = self._actions.now_ms, registry.members
         generation = SimulatedGeneration(
             number,

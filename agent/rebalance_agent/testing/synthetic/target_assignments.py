@@ -43,7 +43,7 @@ def by_range(counts: Mapping[str, int], members: Sequence[str]) -> Targets:
 
 
 def shared(partitions: Sequence[Partition], members: Sequence[str]) -> Targets:
-    """Return a share group's assignment: each partition has a member, and each member has a partition, maybe shared."""
+    """Return a share group's assignment: each partition has a member, each member a (possibly shared) partition."""
     targets: Targets = {name: set() for name in members}
     for index in range(max(len(partitions), len(members)) if members and partitions else 0):
         targets[members[index % len(members)]].add(partitions[index % len(partitions)])

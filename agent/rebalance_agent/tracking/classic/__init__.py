@@ -5,6 +5,6 @@
 - ``in_progress``: a rebalance that has begun and has no record yet.
 - ``aborted``: generations that the coordinator began and never completed.
 - ``duplicates``: recognises records that were read before.
-- ``led_group``: notices when a group that is known from its leaders' frames has changed without a frame.
+- ``led_group``: detects when a group that is known from its leaders' frames has changed without a frame.
 - ``streams_tasks``: the tasks of a Kafka Streams group.
 """

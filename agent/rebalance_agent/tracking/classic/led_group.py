@@ -1,4 +1,4 @@
-"""Handles groups known from their leaders' frames: what descriptions show of them, and frames do not."""
+"""Handles groups known from their leaders' frames: evaluates what only their descriptions show."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ further apart, three pauses between them."""
 
 
 class LedGroup:
-    """Notices when a group has changed without a frame: another member leads the group, or the group has no members.
+    """Detects when a group has changed without a frame: another member leads the group, or the group has no members.
 
-    It also notices when the group gets a new coordinator, which records would show.
+    It also detects when the group gets a new coordinator, which records would show.
     """
 
     def __init__(self) -> None:

@@ -97,7 +97,7 @@ class EpochState(TrackedGroup):
     def unsettled(self) -> bool:
         """Whether records of the group may still lead to events."""
         # When a static member returns, its assignment is compared with the state before it left. An observer that
-        # starts from here would not know that state.
+        # starts from here would not have that state.
         running = self._started_ms is not None or self._amid_batch or not self._records.reached or self._records.away
         return self._episodes.unsettled or self.deletion is not None or (self._backfilled and running)
 

@@ -23,7 +23,7 @@ def surely_kept(
     """Return the partitions, by topic name, that members of ``before`` have owned without interruption since then.
 
     ``records``, ``recorded``: the group's current records and what they show. ``described``: the members with a member
-    record since then, which are excluded: the group may have been deleted and recreated, so that its epochs began again
+    record since then. They are excluded: the group may have been deleted and recreated, so that its epochs began again
     at 1, or the member may have unsubscribed from a topic and subscribed to it again before the coordinator assigned.
     The topics of a member that subscribes to a pattern may change and change back without a record, so such members are
     excluded, too. Members of the classic protocol are also excluded, since they revoke partitions that they then get

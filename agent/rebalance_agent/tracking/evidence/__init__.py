@@ -2,7 +2,7 @@
 
 - ``member_reports``: what the members' processes reported; ``kept_reports``: stores the reports in bounded memory.
 - ``reported_times``: when members stopped and resumed in one rebalance, according to these reports.
-- ``poll_evidence``: when ListGroups first saw a rebalance.
+- ``poll_evidence``: when ListGroups first returned a rebalance.
 - ``commits``: when partitions were committed, and how late these times may be.
 - ``last_seen``: when departed members were last active.
 - ``departures``: how members departed, judged from their commits. ``known_times``: value types that these modules

@@ -1,8 +1,8 @@
 """Measures partitions with two owners: a removed member held them after a record gave them to another member.
 
-Such a member does not know that the coordinator removed it, because it was suspended or did not poll for too long. It
-may process records that the new owner processes as well. Only the member's report shows this, and only afterwards. The
-client calls the lost or revoked callback when it learns of its removal. A process that ended is not counted.
+Such a member has not detected that the coordinator removed it, because it was suspended or did not poll for too long.
+It may process records that the new owner processes as well. Only the member's report shows this, and only afterwards.
+The client calls the lost or revoked callback when it learns of its removal. A process that ended is not counted.
 
 The measured time is a lower bound. It begins with the record that gives the partition to another member (coordinator's
 clock) and ends when the callback is entered (member's clock). It is computed in two ways: as the difference of these
@@ -50,7 +50,7 @@ REMOVED_MAX = 10_000
 """Maximum number of removed members' partitions kept per group; the members removed first are dropped first."""
 
 KEPT_MS = 3_600_000
-"""How long (ms) a removed member's report is awaited; a process suspended for longer has been noticed by other
+"""How long (ms) a removed member's report is awaited; a process suspended for longer has been detected by other
 means."""
 
 TIMES_MAX = 16
@@ -154,7 +154,7 @@ class DoublyOwned:
         return bool(self._removed)
 
     def start(self, generation: int, at_ms: int) -> None:
-        """Store the time of a record; no member can know this ``generation`` (or group epoch) earlier."""
+        """Store the time of a record; no member can receive this ``generation`` (or group epoch) earlier."""
         if self._times and generation < next(reversed(self._times)):
             self._times.clear()  # the group was deleted and created again
         self._times.setdefault(generation, at_ms)
@@ -213,7 +213,7 @@ class DoublyOwned:
                 del self._removed[next(iter(self._removed))]
 
     def rejoin(self, member_id: str, at_ms: int) -> None:
-        """Process a record that contains a member; if the member had been removed, it knows of the removal by now."""
+        """Process a record that contains a member; a member that had been removed has detected this by now."""
         if removed := self._removed.get(member_id):
             removed.returned_ms = min(removed.returned_ms, at_ms)
 

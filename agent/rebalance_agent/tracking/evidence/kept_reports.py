@@ -116,7 +116,7 @@ class KeptReports:
         return self._events.get(member_id, ())
 
     def reported_by(self, member_id: str, occupant: SeatOccupant | None = None) -> ReportedMember:
-        """Return what a member's last reports say about the member; ``occupant``: the consumer in its seat."""
+        """Return the data on a member from its last reports; ``occupant``: the consumer in its seat."""
         events = self.of(member_id)
         if not events:
             return ReportedMember(occupant=occupant)

@@ -94,7 +94,7 @@ class FirstCommits:
         self._earliest.clear()
 
     def await_anew(self, partitions: Collection[Partition]) -> None:
-        """Await the first commits of the partitions, and forget earlier commits and releases of these partitions."""
+        """Await the first commits of the partitions, and drop earlier commits and releases of these partitions."""
         if not self.awaited:
             self.awaited = shared_set(frozenset(set(partitions)))  # a copy takes half the memory of a set that grew
         elif isinstance(self.awaited, set):

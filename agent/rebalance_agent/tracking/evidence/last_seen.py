@@ -125,7 +125,7 @@ class EpochLastSeen:
     ) -> bool:
         """Whether a member with the assignment ``old`` was removed at ``at_ms`` because it did not revoke in time.
 
-        In time means within the member's rebalance timeout. If the coordinator changed in that time (``changes``), the
+        The limit is the member's rebalance timeout. If the coordinator changed in that time (``changes``), the
         result is False.
         """
         contact_ms, patience_ms = self.contact_ms(member_id), member.rebalance_timeout_ms if member else -1

@@ -41,11 +41,11 @@ def surely_worked_ms(
 def removal_noticed_ms(
     removed_ms: int, member: Member, unanswered: Iterable[Outage | CoordinatorChange], *, expelled: bool = False
 ) -> int:
-    """Return the latest time when a member that continued to work noticed its removal: usually at once.
+    """Return the latest time when a member that continued to work detected its removal: usually at once.
 
     ``expelled``: the member was removed because it did not rejoin or revoke in time. It may have been in contact: then
     the answer to a heartbeat, within its session timeout, is the first sign of the removal. If the coordinator may not
-    have answered the member before that (``unanswered``), the member notices within its session timeout after its
+    have answered the member before that (``unanswered``), the member detects it within its session timeout after its
     removal, and after the brokers are back. Such a member is removed after its session timeout, or because it does not
     rejoin in time.
     """

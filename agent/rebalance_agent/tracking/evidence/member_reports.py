@@ -85,7 +85,7 @@ class Interruption(NamedTuple):
 class MemberReports:
     """The reports of one group's members; ``seats``: what gateways reported about the members' seats.
 
-    A report may claim any partitions. Methods only look for the partitions that their caller wants to know about, or
+    A report may claim any partitions. Methods look only for the partitions that their caller names, or
     that records assign to the member, so that other claims cause no work.
     """
 
@@ -119,7 +119,7 @@ class MemberReports:
         return any(event.evidence is None for event in self._kept.of(member_id))
 
     def reported_by(self, member_id: str) -> ReportedMember:
-        """Return what the member's last reports say about the member, and the occupant of its seat."""
+        """Return the data on the member from its last reports, and the occupant of its seat."""
         return self._kept.reported_by(member_id, self.seats.of(member_id))
 
     def own(self, member_id: str, *callbacks: Callback) -> Iterator[MemberEvent]:
@@ -168,7 +168,7 @@ class MemberReports:
 
         This is the time when the member's revoked or lost callback was entered, when it left, or when its process had
         closed its connections. If the member got the partition again in between, the last stop counts. The time is
-        exact if the evidence is ``members``; a gateway sees only the frames before and after.
+        exact if the evidence is ``members``; a gateway reads only the frames before and after.
         """
         return self.stops_and_interruptions(member, span, wanted)[0]
 
@@ -195,7 +195,7 @@ class MemberReports:
         return stopped, interrupted
 
     def _vacated(self, member: Member, span: ReportSpan) -> TimeBounds | None:
-        """Return when a member whose seat was handed over stopped, if its gateway saw that."""
+        """Return when a member whose seat was handed over stopped, if its gateway detected that."""
         at_ms = self.seats.stopped_ms(member.member_id)
         return None if at_ms is None or not span.covers(at_ms) else TimeBounds(0, at_ms, Evidence.GATEWAY)
 

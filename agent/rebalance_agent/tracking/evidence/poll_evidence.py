@@ -77,7 +77,7 @@ class ClockOffset:
 
 
 class _NoticedOutage(NamedTuple):
-    """An `Outage` by the observer's clock, and the time when the observer noticed it (epoch ms)."""
+    """An `Outage` by the observer's clock, and the time when the observer detected it (epoch ms)."""
 
     after_ms: int
     until_ms: int
@@ -197,7 +197,7 @@ class PollEvidence:
     def unlisted_start(self, joined_ms: int, offset_ms: int) -> TimeBounds | None:
         """Bound the start of a rebalance that no poll showed: between the last poll and the end of its join phase.
 
-        A poll that was answered later does not count: the group may be missing because its rebalance was over.
+        A poll that was answered later does not count: the group may be missing because its rebalance had ended.
 
         ``joined_ms``: end of the join phase (coordinator's clock). The result is None if no poll precedes this time.
         """

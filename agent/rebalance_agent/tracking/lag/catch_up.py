@@ -28,7 +28,7 @@ class CatchUp:
     A catch-up begins when partitions move while none is catching up, and ends when all have caught up; partitions that
     move in the meantime belong to it.
 
-    ``partitions``: how many are catching up. ``moved``: how many moved in the current catch-up or, if it is over, in
+    ``partitions``: how many are catching up. ``moved``: how many moved in the current catch-up or, if it has ended, in
     the last one. ``seconds``: the longest catch-up of one of these; None before the first one. ``partition_seconds``:
     the sum over all partitions since measurement of the group began; it never decreases.
     """

@@ -3,9 +3,9 @@
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
 A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
-Above 125 % of the budget, only groups that commit are tracked as usual. A new group is shown only if others give room:
-groups that came over the budget before it, and do not commit (`displaced`). Generations of other groups are refused if
-they grow, also of groups that are known only from descriptions.
+Above 125 % of the budget, only groups that commit are tracked as usual. A new group is shown only if other groups are
+removed for it: groups that exceeded the budget before it, and do not commit (`displaced`). Larger generations of other
+groups are refused, including groups that are known only from descriptions.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NEW_GROUPS_UP_TO = 1.25
 """The multiple of the budget above which only groups that commit are tracked as usual."""
 
 DISPLACED_DOWN_TO = 1.2
-"""The multiple of the budget down to which groups give room for a new group. Many give room at once, because finding
-them takes a sort of all groups that came over the budget."""
+"""The multiple of the budget down to which groups are removed for a new group. Many are removed at once, because
+finding them requires a sort of all groups that exceeded the budget."""
 
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
@@ -141,11 +141,11 @@ class StateBudget:
         return False
 
     def displaced(self, now_ms: int) -> Iterator[str]:
-        """Yield groups that give room for a new group if there is none; the caller forgets each of them.
+        """Yield the groups to remove if there is no room for a new group; the caller drops each of them.
 
-        These groups came over the budget, and do not commit. Groups that committed more than once are the last of them,
-        and large groups are the first; of equal groups, those that came first. So the groups of a flood give room to a
-        group that comes after it, even if they are never deleted.
+        These groups exceeded the budget, and do not commit. Groups that committed more than once are the last of them,
+        and large groups are the first; of equal groups, those that came first. So the
+        groups of a flood are removed for a group that comes after it, even if they are never deleted.
         """
         if not self._full:
             return

@@ -48,8 +48,8 @@ class ProduceRates:
     def lag(self, partition: Partition, committed: int | None) -> int | None:
         """Return the number of records between ``committed`` and the end offset; None if the end offset is unknown.
 
-        Without a commit a consumer starts at its ``auto.offset.reset``, which is unknown here. Then the lag is a lower
-        bound: the records since the end offset was first read.
+        Without a commit, a consumer starts at its ``auto.offset.reset``, which the observer cannot read. Then the lag
+        is a lower bound: the records since the end offset was first read.
         """
         grown = self._grown.get(partition)
         if grown is None:

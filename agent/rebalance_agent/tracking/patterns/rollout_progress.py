@@ -117,5 +117,5 @@ class RolloutProgress:
         )
 
     def clear(self) -> None:
-        """Forget the rollout."""
+        """Drop the rollout."""
         self._first, self._missing_from_ms, self.going_well = None, None, False

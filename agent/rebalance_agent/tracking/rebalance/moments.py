@@ -192,7 +192,7 @@ class StepMoments:
         return Moment(min(earliest_ms, self.joined_ms), self.joined_ms)
 
     def _last_active(self, owner: Member, handover: PartitionHandover, removed_ms: int, latest_ms: int) -> Moment:
-        """Return when a departed member stopped; ``removed_ms``: the earliest time when its coordinator noticed.
+        """Return when a departed member stopped; ``removed_ms``: the earliest time when its coordinator detected this.
 
         A member that fails is removed one session timeout after its last contact, and may not have consumed for its
         rebalance timeout (``max.poll.interval.ms``) before that. For commits see `CommitTimes.worked_ms`.
@@ -216,10 +216,10 @@ class StepMoments:
         return surely_worked_ms(worked_ms, self._generation.coordinator_changes, self._generation.outages)
 
     def _noticed_ms(self, owner: Member, handover: PartitionHandover, removed_ms: int) -> int:
-        """Return the latest time when a removed member stopped: when it noticed its removal.
+        """Return the latest time when a removed member stopped: when it detected its removal.
 
-        A live member is removed if it did not revoke in time, or could not reach the brokers. It notices within its
-        session timeout (after the brokers are back), and before it rejoins under its id.
+        A live member is removed if it did not revoke in time, or could not reach the brokers. It detects this within
+        its session timeout (after the brokers are back), and before it rejoins under its id.
         """
         back, unanswered = handover.expelled and owner.member_id in self._alive, self._generation.unanswered
         noticed_ms = removal_noticed_ms(removed_ms, owner, unanswered, expelled=handover.expelled and not back)
@@ -280,7 +280,7 @@ class StepMoments:
     def _start(self) -> TimeBounds:
         """Return when members were asked to rejoin.
 
-        A new coordinator does not know of a running classic rebalance: members that had not rejoined yet continued to
+        A new coordinator does not continue a running classic rebalance: members that had not rejoined yet continued to
         consume until the rebalance began again.
         """
         generation = self._generation

@@ -91,7 +91,7 @@ def staying_may_have_begun(before: Generation | None, after: Generation) -> bool
     """Whether a remaining member may have started the rebalance, for example by subscribing to other topics.
 
     It may also have started the rebalance if no member joined or departed, if it had to revoke partitions and rejoin,
-    or if it revoked for a rebalance of a former coordinator that the new one does not know.
+    or if it revoked for a rebalance of a former coordinator that the new one does not continue.
     """
     if before is None or before.topics != after.topics or announces_followup(before):
         return True

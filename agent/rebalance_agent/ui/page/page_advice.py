@@ -1,4 +1,4 @@
-"""Makes the advice on a group's page, from all remembered rebalances; caches it, since comparing them takes time."""
+"""Makes the advice on a group's page, from all kept rebalances; caches it, since comparing them takes time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
 __all__ = ["PageAdvice"]
 
 MEMBERS_MAX = 2_000
-"""Maximum number of members, summed over all remembered rebalances, of a group with advice: reading the events takes
+"""Maximum number of members, summed over all kept rebalances, of a group with advice: reading the events takes
 about 0.1 s."""
 
 SIZE_MAX = 10_000
-"""Maximum number of members and partitions, summed over all remembered rebalances: replaying the rebalances takes about
+"""Maximum number of members and partitions, summed over all kept rebalances: replaying the rebalances takes about
 0.3 s."""
 
 GROUPS_MAX = 64

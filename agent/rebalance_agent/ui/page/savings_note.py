@@ -21,7 +21,7 @@ def _made(savings: AdviceSavings) -> str:
     if not savings.taken:
         return ""
     if not savings.measured:
-        return f"{_changes(savings.taken)} made; what this saves is measured after a week."
+        return f"{_changes(savings.taken)} made; the saving is measured after a week."
     predicted = f"(predicted saving: {amount(savings.predicted)})"
     if savings.realised < 0:
         return f"{_changes(savings.measured)} made, which added {amount(-savings.realised)} {_UNIT} {predicted}."

@@ -189,7 +189,7 @@ def sign_in() -> bytes:
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'
         '<p id="refused" role="alert"></p>'
-        "<p>The token stays in this tab until you close it. Only this agent gets it.</p></form>"
+        "<p>The token stays in this tab until you close it. It is sent only to this agent.</p></form>"
         "<noscript><p>This page needs JavaScript to send the token.</p></noscript>"
     )
     return frame("token", main, (), every_s=0)

@@ -68,7 +68,7 @@ def figure(
     data: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
     wide: bool = False,
 ) -> str:
-    """Return a figure: title, the text ``says``, picture, HTML ``below``, and ``data`` (headings, rows) to unfold."""
+    """Return a figure: title, its text ``says``, picture, HTML ``below``, and ``data`` (headings, rows) to unfold."""
     description = f"<p>{escaped(says)}</p>" if says else ""
     rows = ""
     if data and data[1]:

@@ -133,7 +133,7 @@ def test_an_answer_about_readiness_that_cannot_be_read_is_no_failure(body):
         ("200 OK", b"{}", "is not that of an observer of this release: now_ms"),
         ("200 OK", b"<html>", "is not JSON"),
         ("200 OK", b"[" * 100_000, "is not JSON"),
-        ("404 Not Found", b"<html>", r"no observer \(404: Not Found\); --url selects another"),
+        ("404 Not Found", b"<html>", r"not an observer \(404: Not Found\); --url selects another"),
         ("404 Not Found", b'{"error": "there are /metrics, /healthz"}', "there are /metrics"),
         ("500 Oops", b'{"error": 3}', r"rejects the request \(500\): Oops"),
         ("400 Bad Request", json.dumps({"error": "limit: must be"}).encode(), "limit: must be"),

@@ -87,7 +87,7 @@ def test_a_missing_or_wrong_internal_topic_is_named_before_the_assignment(name, 
 
 
 @pytest.mark.parametrize(
-    ("topics", "problem"), [(OSError("gone"), "OSError: gone"), (None, "the cluster did not answer within")]
+    ("topics", "problem"), [(OSError("gone"), "OSError: gone"), (None, "the cluster did not respond within")]
 )
 def test_a_missing_response_of_the_cluster_is_an_error_only_if_topics_are_needed(monkeypatch, topics, problem):
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)

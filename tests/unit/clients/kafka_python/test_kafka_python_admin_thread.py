@@ -68,7 +68,7 @@ def test_each_failure_is_a_cluster_error_and_the_next_request_is_sent(admin):
 
 def test_a_request_ends_at_its_timeout_and_a_second_one_meanwhile_is_refused(admin):
     aside, answered = AdminThread({}), threading.Event()
-    with pytest.raises(ClusterError, match=r"did not answer within 0\.05 s"):
+    with pytest.raises(ClusterError, match=r"did not respond within 0\.05 s"):
         aside.ask(lambda _: answered.wait(10), seconds=0.05)
     with pytest.raises(ClusterError, match="previous request"):
         aside.ask(lambda _: 1)

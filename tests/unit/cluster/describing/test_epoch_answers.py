@@ -144,7 +144,7 @@ def test_an_equal_response_is_decoded_once():
         (16, None, "", None),
         (30, None, "", "error 30"),
         (29, "not authorized", "", "error 29: not authorized"),
-        (0, None, "Resting", "its state 'Resting' is unknown here"),
+        (0, None, "Resting", "its state 'Resting' is unknown to this release"),
     ],
 )
 def test_a_group_is_refused_for_a_reason_unless_it_is_gone_or_its_coordinator_moves(error, message, state, reason):

@@ -168,5 +168,5 @@ def test_the_process_ends_with_its_describer(tmp_path):
 
 def test_a_process_that_cannot_be_started_is_an_error(tmp_path):
     describer = IsolatedDescriber({"folder": str(tmp_path)}, 0.5, process=("-c", "raise SystemExit"))
-    with pytest.raises(ClusterError, match="no process for it can be started: it ended"):
+    with pytest.raises(ClusterError, match="the separate process cannot be started: it ended"):
         describer(["a"])

@@ -39,7 +39,7 @@ def test_a_tls_file_that_cannot_be_used_is_named_by_its_property(tmp_path, name)
     with pytest.raises(InvalidInputError, match=rf"^kafka\.{name}: cannot read {file}: No such file or directory$"):
         client_properties(given)
     file.write_text("no certificate")
-    with pytest.raises(InvalidInputError, match=rf"^kafka\.{name}: {file} is no usable PEM file: .*{name} failed"):
+    with pytest.raises(InvalidInputError, match=rf"^kafka\.{name}: {file} is not a usable PEM file: .*{name} failed"):
         client_properties(given)
 
 

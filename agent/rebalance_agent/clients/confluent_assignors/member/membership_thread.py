@@ -79,7 +79,7 @@ class MembershipThread:
         self._thread = threading.Thread(target=self._run, name="rebalance-agent-membership", daemon=True)
 
     def subscribe(self, requested: SubscribeCall | None) -> None:
-        """Join with ``requested``, or with None leave the group; the thread does it soon."""
+        """Join with ``requested``, or leave the group if it is None; the thread does this soon."""
         with self._changed:
             self._requested = requested
             self._changed.notify_all()

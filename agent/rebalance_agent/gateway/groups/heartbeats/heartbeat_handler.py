@@ -74,7 +74,7 @@ class EpochHeartbeatHandler(FrameHandler):
         raise NotImplementedError
 
     async def learn(self, ask: Ask, message: Any, detail: Any, target: Keyed) -> None:  # noqa: ANN401
-        """Before a request is sent: learn what `topics` needs for its `detail`, and for the pending ``target``."""
+        """Before a request is sent: read what `topics` needs for its `detail`, and for the pending ``target``."""
         raise NotImplementedError
 
     def knows(self, group: str, partitions: Keyed) -> bool:

@@ -22,7 +22,7 @@ __all__ = ["StreamsHeartbeatHandler"]
 class StreamsHeartbeatHandler(EpochHeartbeatHandler):
     """Handles the heartbeats of streams groups: a member owns the partitions that its active tasks read.
 
-    A member sends the topology only when it joins. For a member that joined before the gateway saw it, partitions are
+    A member sends the topology only when it joins. For a member that joined before it used the gateway, partitions are
     known as soon as another member of the group joins through this gateway.
     """
 

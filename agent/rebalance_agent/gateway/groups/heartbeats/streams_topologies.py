@@ -17,7 +17,7 @@ __all__ = ["COUNT_EVERY_S", "TOPICS_MAX", "Sources", "StreamsTopologies", "sourc
 
 TOPICS_MAX = 10_000
 """Maximum number of groups, subtopologies and topics in all topologies, and of topics with a known partition count;
-beyond it, the oldest are forgotten. A pod runs one application, with up to some hundred topics."""
+beyond it, the oldest are dropped. A pod runs one application, with up to some hundred topics."""
 
 COUNT_EVERY_S = 60.0
 """Seconds between counts of the partitions of a group's topics."""

@@ -87,7 +87,7 @@ class ActEvents:
         self._publish(key, event)
 
     def spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Publish a lower bound on the stall (partition-seconds) that an act spared."""
+        """Publish a lower bound on the stall (partition-seconds) that an act avoided."""
         key = _key(act, group, member_id)
         event = self._open.get(key)
         if event is not None:

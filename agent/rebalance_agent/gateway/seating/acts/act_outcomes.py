@@ -105,7 +105,7 @@ class ActOutcomes:
             self._report_outcome(Act.ADMIT, result.check, result.spared)
 
     def _report_outcome(self, act: Act, check: ActCheck, spared: dict[str, int]) -> None:
-        """Report one result; ``spared``: the number of rebalances that the act spared, by member id."""
+        """Report one result; ``spared``: the number of rebalances that the act avoided, by member id."""
         for member_id, rebalances in spared.items():
             facts = {"rebalances_spared": rebalances} if check is ActCheck.RIGHT else {}
             self._report.report(act, ActOutcome(check), self._group, member_id=member_id, **facts)

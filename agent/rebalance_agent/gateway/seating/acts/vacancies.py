@@ -87,7 +87,7 @@ class Vacancies:
         self._spared.handover_wrong(member_id)
 
     def due(self, now: float) -> None:
-        """Count the stalls that are now known to have been spared."""
+        """Count the stalls that are now known to have been avoided."""
         for stall in self._spared.known(now):
             act, member_id = (Act.HANDOVER, stall.heir) if stall.heir else (Act.GIVE_UP, stall.killed.member_id)
             if not stall.heir:

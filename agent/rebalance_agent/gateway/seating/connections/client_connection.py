@@ -72,5 +72,5 @@ class ClientConnection(Protocol):
 
 
 def seen_host(connection: ClientConnection) -> str:
-    """Return the address by which others know a client: its own, or this machine's for a client on this machine."""
+    """Return the address of a client for other clients: its own, or this machine's for a client on this machine."""
     return connection.local_host if is_loopback(connection.host) else connection.host

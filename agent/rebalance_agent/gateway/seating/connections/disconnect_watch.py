@@ -1,4 +1,4 @@
-"""Notices clients that disconnect while a request of theirs waits: meanwhile, their connections are not read."""
+"""Detects clients that disconnect while a request of theirs waits: meanwhile, their connections are not read."""
 
 from __future__ import annotations
 

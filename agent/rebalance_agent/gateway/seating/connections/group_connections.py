@@ -53,7 +53,7 @@ class GroupConnections:
             self.forget(next(iter(self._connections)))
 
     def forget(self, connection: ClientConnection) -> None:
-        """Forget a connection that is closed, or whose broker is not the coordinator."""
+        """Drop a connection that is closed, or whose broker is not the coordinator."""
         self._connections.pop(connection, None)
         self._ended.discard(connection)
         self._of_seat = {
@@ -89,7 +89,7 @@ class GroupConnections:
     ) -> _Answer | None:
         """Like `ask`, but pass the connection to ``request``. A request may be carried out up to `TRIES_MAX` times.
 
-        A connection is forgotten if it lacks permissions, or if its broker is no longer the coordinator. A connection
+        A connection is dropped if it lacks permissions, or if its broker is no longer the coordinator. A connection
         whose broker is only loading the group is kept: it may be the only one, and it is used again later.
         """
         for connection in self._by_preference(instance_id)[:TRIES_MAX]:

@@ -16,7 +16,7 @@ from rebalance_agent.http.loopback import is_loopback
 __all__ = ["CLOSED_MAX", "OpenClients"]
 
 CLOSED_MAX = 1_000
-"""Maximum number of closed connections remembered: as many as the gateway accepts at a time."""
+"""Maximum number of closed connections kept: as many as the gateway accepts at a time."""
 
 FORMER_MAX = 100
 """Maximum number of closed connections kept per client: a consumer has three, and a process a few consumers."""

@@ -1,6 +1,6 @@
-"""Notices new partitions of a group's topics, for leaders that returned to their seat with a JoinGroup below v9.
+"""Detects new partitions of a group's topics, for leaders that returned to their seat with a JoinGroup below v9.
 
-Such a client considers itself a follower, but only leaders notice new partitions. The gateway compares the assigned
+Such a client considers itself a follower, but only leaders detect new partitions. The gateway compares the assigned
 partitions with the topics' partitions, so it needs no state of its own.
 """
 
@@ -27,7 +27,7 @@ class TopicWatch:
 
     @property
     def needed(self) -> bool:
-        """Whether a leader of the group would not notice new partitions."""
+        """Whether a leader of the group would not detect new partitions."""
         return any(
             seat.returned and seat.leads and seat.version < SKIP_ASSIGNMENT_VERSION and seat.state is SeatState.OCCUPIED
             for seat in self._table

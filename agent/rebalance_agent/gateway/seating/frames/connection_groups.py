@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionGroups", "ImpatientMembers"]
 
 IMPATIENT_MAX = 1_000
-"""Maximum number of members remembered: as many as may wait in one group (``held_max``)."""
+"""Maximum number of members kept: as many as may wait in one group (``held_max``)."""
 
 GROUPS_MAX = 32
 """Maximum number of groups in which the client of one connection gets seats: a consumer is a member of one group."""
@@ -73,7 +73,7 @@ class ImpatientMembers:
         self._members: OrderedDict[str, None] = OrderedDict()
 
     def add(self, group: str, member_id: str) -> None:
-        """Add a member; if there are too many, the oldest entry is forgotten."""
+        """Add a member; if there are too many, the oldest entry is dropped."""
         if member_id:
             self._members[short_hash(repr((group, member_id)))] = None
             if len(self._members) > IMPATIENT_MAX:

@@ -33,12 +33,13 @@ Only an offered seat may be taken by another gateway, and only while the member 
 expired lock offers no seat: its gateway may be gone, and the member may be alive. No lock is needed for a seat that was
 never offered, so a gateway whose locks fail behaves like one without locks.
 
-Guaranteed: at most one gateway counts a lock as its own. A gateway does so for `SeatSettings.lock_fresh_seconds` (10 s)
-after it *sent* a confirmed heartbeat, but the coordinator for 45 s after this heartbeat arrived.
+It is guaranteed that at most one gateway counts a lock as its own. A gateway does so for
+`SeatSettings.lock_fresh_seconds` (10 s) after it *sent* a confirmed heartbeat, but the coordinator for 45 s after this
+heartbeat arrived.
 
-Not guaranteed: that a JoinGroup sent with a lock arrives before the lock ends (the gateway may be suspended, or the
-network slow). There is no guarantee if the helper group's session timeout is below 10 s, or if clock rates differ by
-this much. Nor is there one if another client with Read permission on the helper group removes the member. A lock only
+It is not guaranteed that a JoinGroup sent with a lock arrives before the lock ends (the gateway may be suspended, or
+the network slow). There is no guarantee if the helper group's session timeout is below 10 s, if clock rates differ by
+this much, or if another client with Read permission on the helper group removes the member. A lock only
 saves attempts; safety comes from the coordinator's check of member ids.
 
 Like all of `gateway.seats`, this is pure: requests are values to be sent, answers are values that are passed back.

@@ -180,7 +180,7 @@ class GroupLocks:
         return min(times, default=None)
 
     def saved(self) -> tuple[SavedLock, ...]:
-        """Return the locks that this gateway must know after a restart in order to keep them."""
+        """Return the locks that this gateway must have after a restart in order to keep them."""
         return tuple(
             SavedLock(lock.instance_id, lock.member_id, lock.epoch)
             for lock in self._locks.values()

@@ -30,7 +30,7 @@ class LockLoss(StrEnum):
     TAKEN = "taken"
     """Another gateway has the lock, or this gateway had it before its restart."""
     LOST = "lost"
-    """The coordinator no longer knows the member, or knows it with another epoch."""
+    """The coordinator no longer has the member, or has it with another epoch."""
     NOT_CONFIRMED = "not_confirmed"
     """A claim was not answered in time, or the last confirmation is too old."""
     FULL = "full"

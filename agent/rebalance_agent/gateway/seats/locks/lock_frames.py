@@ -24,7 +24,7 @@ NOTE_CHARACTERS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A lock that the coordinator knows. ``released``: the next claim gets the lock, although the session continues.
+    """A lock that the coordinator has. ``released``: the next claim gets the lock, although the session continues.
 
     ``note``: the note of the lock's holder (`LockBeat`); None if there is none.
     """

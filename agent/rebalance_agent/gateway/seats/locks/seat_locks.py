@@ -49,7 +49,7 @@ AGAIN_SECONDS = 1.0
 
 @dataclass(slots=True)
 class _Offer:
-    """A vacant seat of this gateway. ``sent``: others may know the offer. ``again_at``: when to repeat the offer."""
+    """A vacant seat of this gateway. ``sent``: other gateways may have the offer. ``again_at``: when to repeat it."""
 
     note: str
     again_at: float
@@ -221,7 +221,7 @@ class SeatLocks:
         if asked is not None:
             del self._asked[name]
             if offer is not None and not offer.sent and change.loss is not LockLoss.TAKEN:
-                return [LockChange(name)]  # no other gateway knows that the seat is vacant
+                return [LockChange(name)]  # the vacant seat was never offered to other gateways
             return [change]
         if offer is None or not change.granted:
             passed: list[LockAct] = [change] if change.loss in UNUSABLE else []

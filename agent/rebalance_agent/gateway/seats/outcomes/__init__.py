@@ -1,4 +1,4 @@
-"""Determines whether acts on seats had the intended effect, and what the acts spared. Pure.
+"""Determines whether acts on seats had the intended effect, and what the acts avoided. Pure.
 
 - ``handover_checks``: checks whether the group rebalanced because of a handover.
 - ``joint_admissions``: checks whether newcomers that were admitted together caused only one rebalance.

@@ -1,4 +1,4 @@
-"""Checks whether jointly admitted newcomers caused only one rebalance, and counts the rebalances that this spared.
+"""Checks whether jointly admitted newcomers caused only one rebalance, and counts the rebalances that this avoided.
 
 In a classic group, one rebalance means one generation: the coordinator answers all JoinGroups of a rebalance with the
 same generation. The second generation, in which members of a cooperative group revoke partitions, has no newcomers. In
@@ -22,7 +22,7 @@ CLOSED_SECONDS = 5.0
 been sent: the wait for a lock takes a few seconds at most."""
 
 REJOIN_SECONDS = 3.0
-"""Shortest time (seconds) between newcomers that would have caused two rebalances: members notice the first
+"""Shortest time (seconds) between newcomers that would have caused two rebalances: members detect the first
 rebalance at a heartbeat, by default every 3 s."""
 
 
@@ -51,7 +51,7 @@ class _Batch:
 class AdmissionResult:
     """The result for all newcomers at one gateway that joined at the same multiple.
 
-    ``spared``: member id -> 1 if joining with others spared the member's own rebalance, else 0.
+    ``spared``: member id -> 1 if joining with others avoided the member's own rebalance, else 0.
     """
 
     check: ActCheck
@@ -75,7 +75,7 @@ class JointAdmissions:
         batch.newcomers[join] = _Newcomer(admission.alone_at, now)
 
     def together(self, multiple: int) -> int:
-        """Return the number of newcomers at a multiple; the spared rebalances are at most this number minus one."""
+        """Return the number of newcomers at a multiple; the avoided rebalances are at most this number minus one."""
         batch = self._batches.get(multiple)
         return 0 if batch is None else len(batch.newcomers)
 
@@ -87,7 +87,7 @@ class JointAdmissions:
                 one.member_id, one.generation, one.answered_at = member_id, generation, now
 
     def withdrawn(self, join: int) -> None:
-        """Forget a newcomer whose JoinGroup did not make it a member."""
+        """Drop a newcomer whose JoinGroup did not make it a member."""
         for batch in self._batches.values():
             batch.newcomers.pop(join, None)
 

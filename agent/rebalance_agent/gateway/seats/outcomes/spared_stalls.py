@@ -1,7 +1,7 @@
 """Computes lower bounds on how much earlier the partitions of killed consumers got new owners because of seats.
 
 The coordinator removes a killed member when its session ends, or when a rebalance ends in which the member did not
-rejoin. Until then no other member gets the killed member's partitions. This time is spared if the gateway removes the
+rejoin. Until then no other member gets the killed member's partitions. This time is avoided if the gateway removes the
 member earlier, or gives the seat to a successor, unless the consumer was alive. Whether it was alive is known only
 after its session would have ended.
 """
@@ -75,7 +75,7 @@ class SparedStalls:
             del self._stalls[member_id]
 
     def known(self, now: float) -> list[SparedStall]:
-        """Return the stalls that are known by ``now`` to have been spared; call this at `next_due`."""
+        """Return the stalls that are known by ``now`` to have been avoided; call this at `next_due`."""
         known = [stall for stall in self._stalls.values() if stall.killed.session_end <= now]
         for stall in known:
             del self._stalls[stall.killed.member_id]

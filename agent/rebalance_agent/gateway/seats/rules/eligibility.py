@@ -38,7 +38,7 @@ class SeatRefusal(StrEnum):
     PROTOCOL_TYPE = "protocol_type"
     """It is not a consumer, but a Connect worker, a schema registry or the like."""
     STREAMS = "streams"
-    """It is Kafka Streams with the classic protocol: its tasks have state, and its members know each other by name."""
+    """Kafka Streams with the classic protocol: its tasks have state, and its members find each other by member id."""
     UNREADABLE = "unreadable"
     """Its subscription cannot be read, so it cannot be compared with other consumers."""
     UNFENCED_COMMITS = "unfenced_commits"
@@ -48,7 +48,7 @@ class SeatRefusal(StrEnum):
     NOT_COMPARABLE = "not_comparable"
     """The subscription of the seat's last member is unknown."""
     LEADER = "leader"
-    """The last member leads, but the successor's JoinGroup is below v9: the successor would not notice new
+    """The last member leads, but the successor's JoinGroup is below v9: the successor would not detect new
     partitions."""
 
 
@@ -62,7 +62,7 @@ class Newcomer:
     recently closed all their connections: the newcomer succeeds them. ``unfenced_commits``: it sent a TxnOffsetCommit
     below v3. ``was_member``: it was a member of the group before, on the same connection or in the same process, so no
     predecessor will leave. ``profile``: None if its subscription cannot be read. ``client_id``: the client's own name.
-    ``group_type``: the protocol of the request. ``member_id``: empty if no gateway knows the consumer by its member id.
+    ``group_type``: the protocol of the request. ``member_id``: empty if no gateway has the consumer's member id.
     """
 
     join: int

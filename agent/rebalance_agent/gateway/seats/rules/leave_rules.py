@@ -28,7 +28,7 @@ class LeaveForecast:
 
     @property
     def worth_keeping(self) -> bool:
-        """Whether keeping the seat is expected to cost less than the rebalances it spares."""
+        """Whether keeping the seat is expected to cost less than the rebalances that it avoids."""
         return self.kept is not None and self.rebalance is not None and self.kept < REBALANCES_SPARED * self.rebalance
 
 

@@ -37,6 +37,6 @@ def join_answer(error: int) -> JoinAnswer:
 def shown_error(error: int) -> int:
     """Return the error code that a client without an instance id gets in the response to its own frame.
 
-    The client may have a seat that this gateway does not know.
+    The client may have a seat that this gateway does not have in its list.
     """
     return UNKNOWN_MEMBER_ID if error == FENCED_INSTANCE_ID else error

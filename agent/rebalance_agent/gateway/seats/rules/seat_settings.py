@@ -28,7 +28,7 @@ class SeatSettings:
     for longer than its client waits for the response.
 
     A vacant seat is kept for ``vacant_seconds``, by a heartbeat every ``keeper_seconds``: as soon as the group
-    rebalances, other members wait for the vacant seat's member, and the gateway notices the rebalance with at most this
+    rebalances, other members wait for the vacant seat's member, and the gateway detects the rebalance with at most this
     delay. If a process is gone, its seat is free for others ``reconnect_seconds`` after the last connection was closed
     (a client that only reconnects does so at once), and given up after ``crash_window_seconds``. A process that ends
     closes its connections within ``leave_close_seconds`` of its LeaveGroup; a process that does not will not be
@@ -41,8 +41,8 @@ class SeatSettings:
     gateway may get it. The gateway waits up to ``answer_seconds`` for a lock or a description of the group, and
     describes the group again every ``roster_seconds`` while a JoinGroup is held.
 
-    ``watches_topics``: the gateway notices new partitions and topics of a group, so it may hand over a leader's seat to
-    a client with a JoinGroup below v9, which would not notice them itself.
+    ``watches_topics``: the gateway detects new partitions and topics of a group, so it may hand over a leader's seat to
+    a client with a JoinGroup below v9, which would not detect them itself.
 
     Bounds: ``held_max``: JoinGroups of one group held at a time, since each keeps its frame in memory; ``seats_max``:
     seats of one group, since each is saved and searched; ``groups_max``: groups. Beyond these bounds, frames are

@@ -33,7 +33,7 @@ EPOCH_HEARTBEAT_SECONDS = 5.0
 (``group.consumer.heartbeat.interval.ms``)."""
 
 EPOCH_SESSION_SECONDS = 45.0
-"""The session timeout (seconds) of KIP-848 members. The broker sets it, and clients do not know it. This is the
+"""The session timeout (seconds) of KIP-848 members. The broker sets it, and clients do not receive it. This is the
 default, and by default also the minimum (``group.consumer.min.session.timeout.ms``)."""
 
 EPOCH_KEPT_SECONDS = EPOCH_SESSION_SECONDS - 3.0

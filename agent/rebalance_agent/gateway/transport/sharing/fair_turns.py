@@ -128,7 +128,7 @@ class AddressTurns:
     def next_pass(self, *, alone: bool) -> bool:
         """Begin the address's turn in the next pass; return whether work is left for later passes.
 
-        ``alone``: no other address has run or waited in the last pass, so this address's excess time is forgotten.
+        ``alone``: no other address has run or waited in the last pass, so this address's excess time is dropped.
         """
         self._used = 0.0 if alone else max(0.0, self._used - TURN_SECONDS)
         self._waiting.extendleft(reversed(self._again))

@@ -77,7 +77,7 @@ class FrameMemoryBudget:
         ``urgent``: do not wait, since other frames wait for this one.
 
         Raises:
-            RefusedError: the block used memory too long while other frames waited.
+            RefusedError: the block occupied memory for too long while other frames waited.
         """
         deadline = asyncio.timeout(None)
         frame = FrameMemory(self, host, urgent, deadline)
@@ -87,7 +87,7 @@ class FrameMemoryBudget:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            text = f"a frame used {frame.used} bytes too long while other frames waited for memory"
+            text = f"a frame occupied {frame.used} bytes for too long while other frames waited for memory"
             raise RefusedError(CloseReason.SLOW, text) from None
         finally:
             self._free(frame)

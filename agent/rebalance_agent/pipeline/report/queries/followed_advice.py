@@ -1,4 +1,4 @@
-"""Reads the recommended changes and what became of them, as of the last run of ``whatif``."""
+"""Reads the recommended changes and their states, as of the last run of ``whatif``."""
 
 from __future__ import annotations
 

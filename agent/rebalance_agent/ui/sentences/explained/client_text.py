@@ -19,7 +19,7 @@ CLIENTS_MAX = 3
 def client_sentences(rebalance: ObservedRebalance) -> Iterator[str]:
     """Yield a sentence for each member concerned whose client pushed values around the rebalance.
 
-    Concerned are the slowest member and the members that are gone; with more than `CLIENTS_MAX`, the first by name.
+    This is for the slowest member and the departed members; if there are more than `CLIENTS_MAX`, the first by name.
     """
     slowest = rebalance.by_id.get(rebalance.closing.slowest_member_id or "")
     members = {identity(member): member for member in (*rebalance.gone, *([slowest] if slowest else []))}
