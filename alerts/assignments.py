@@ -200,8 +200,8 @@ SHARE_RECORDS = Alert(
     "In the last $window, {{ $value | humanizePercentage }} of the deliveries of share group $group were repeated "
     "deliveries or ended with a rejected record. The broker archives rejected records, and records that are not "
     "accepted at their last delivery; these records are not processed.",
-    "Use the consumers' logs to find the records or the consumer that fail; the board shows the number of deliveries "
-    "and the acknowledgements.",
+    "In the consumers' logs, find the records or the consumer that causes this; the board shows the number of "
+    "deliveries and the acknowledgements.",
     Board.MEMBERS,
 )
 

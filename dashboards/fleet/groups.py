@@ -80,8 +80,8 @@ WHICH = Panel(
 RUN = Panel(
     18,
     "Assignors and protocols",
-    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. Source admin: the "
-    "observer has no permission to read the offsets topic, so stalls and causes are unknown.",
+    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. If Source is "
+    "admin, the observer has no permission to read the offsets topic, so stalls and causes are unknown.",
     (
         Query(
             f"count by ({', '.join(RUNS)}) "

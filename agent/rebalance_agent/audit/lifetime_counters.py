@@ -91,9 +91,9 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
             report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
     if lifetime.replayed is not None and again.total() > lifetime.replayed:
         ((worst, _),) = again.most_common(1)
-        read = f"but only {lifetime.replayed} records were read again"
         what = (
-            f"{again.total()} events of all groups (most of them of this group) were published but not counted, {read}"
+            f"{again.total()} published events of all groups (most of them of this group) were not counted, more than "
+            f"the {lifetime.replayed} records that were read again"
         )
         report.differ(Difference(worst, 0, f"counters of {lifetime.name}: {what}"))
 

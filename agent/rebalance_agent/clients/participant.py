@@ -107,8 +107,8 @@ class Participant:
         """Return the member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
 
         Version 3 carries generation (KIP-792) and rack (KIP-881). Owned partitions are also sent under eager
-        strategies, as a hint for the leader, which withholds nothing because of it. Under cooperative strategies they
-        must be exact: ``held``: the partitions that the member has not given up before it joins (KIP-429).
+        strategies, as a hint; the leader withholds no partition because of them. Under cooperative strategies they must
+        be exact: pass ``held``, the partitions that the member has not given up before it joins (KIP-429).
         """
         owned = self.owned if held is None else held
         standbys = self.standbys if strategy.copies_in is None else self._copies.held(self.standbys)

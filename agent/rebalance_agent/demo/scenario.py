@@ -38,7 +38,7 @@ TOPICS: Mapping[str, int] = {
 """Topic -> number of partitions, before the first member starts."""
 
 _SESSION_MS_MIN = 6_000
-"""Shortest session timeout (ms) that brokers allow by default; it shortens the wait for a killed member's failure."""
+"""Shortest session timeout (ms) that brokers allow by default; a killed member is removed sooner."""
 
 _BOTH = ("shuffled-roundrobin", "roundrobin")
 """The strategies that members offer while a group changes its assignor: the group uses the first common strategy."""

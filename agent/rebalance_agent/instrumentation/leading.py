@@ -38,7 +38,7 @@ class Leading:
         self._too_large = False
 
     def joined(self, members: Callable[[int], LedMembers | None]) -> None:
-        """Process the answer to a JoinGroup: from now, ``members`` returns its generation, or None for a follower."""
+        """Process the answer to a JoinGroup. ``members``: current epoch ms -> the generation; None of a follower."""
         self._led = None
         with quietly("read the generation that it leads"):
             self._led = members(self._clock.now_ms())

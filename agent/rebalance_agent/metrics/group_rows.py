@@ -209,9 +209,9 @@ GROUP_STALLED_SECONDS = GroupMetric(
     "kafka_rebalance_group_stalled_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Time for which at least a share of the group's partitions (default: half) was stalled (lower bound). Only stalls "
-    "that reached the limit of this severity count (default: warning 30 s, critical 90 s): a stall is added when it "
-    "reaches the limit, and then grows while it lasts. The setting stall_limits contains the share and the limits.",
+    "Time for which at least a share of the group's partitions (default: half) was stalled (lower bound). A stall "
+    "counts after it has reached the limit of label limit (default: warning 30 s, critical 90 s). Its whole time is "
+    "then added, and the value grows while the stall lasts. Setting stall_limits contains the share and the limits.",
     (*GROUP_LABEL, "limit"),
     "seconds",
     {"limit": tuple(Limit)},
@@ -415,7 +415,8 @@ TOPIC_PARTITIONS = labelled(
 ROLLOUT = gauge(
     "rollout_in_progress",
     "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
-    "last replacement; 0 otherwise, and as soon as something fails.",
+    "last replacement; 0 otherwise, and while it fails: a generation was aborted, or a departed member was not "
+    "replaced.",
     value=lambda view: None if polled(view) else int(view.rollout_in_progress),
 )
 FLAPPING = gauge(

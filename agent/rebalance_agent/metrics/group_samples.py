@@ -38,7 +38,7 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
 
 
 def constant_until_ms(view: GroupView, now_ms: int) -> int:
-    """Return until when (epoch ms) `running_samples` do not change, except rows that run ``at_rest``; 0: now."""
+    """Return until which time (epoch ms) `running_samples` stay equal, except rows that run ``at_rest``; 0: now."""
     if not view.at_rest:
         return 0
     until_ms = members_until_ms(view, now_ms)

@@ -140,7 +140,7 @@ def seats_taken(group: ExportedGroup) -> Values:
 
 
 def members_until_ms(view: GroupView, now_ms: int) -> int | None:
-    """Return until when (epoch ms) `slowest` and `departures` do not change; None if neither has series."""
+    """Return the time (epoch ms) until which `slowest` and `departures` do not change; None if neither has series."""
     times = [each.at_ms for each in view.awaited] + [each.at_ms for each in view.departed]
     until = (at_ms + MEMBERS_SHOWN_SECONDS * 1000 for at_ms in times)
     return min((until_ms for until_ms in until if now_ms < until_ms), default=None)

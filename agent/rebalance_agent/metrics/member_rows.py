@@ -109,8 +109,8 @@ ASSIGN_FAILURES = _row(
 USER_DATA_ERRORS = _row(
     "user_data_errors_total",
     MetricType.COUNTER,
-    "Members whose user data could not be decoded or encoded, or was missing under failover. A member counts in each "
-    "assign() call.",
+    "Members whose user data could not be decoded or encoded, or was missing although the strategy failover needs it. "
+    "A member counts in each assign() call.",
     "members",
     ("consumergroup", "assignor"),
 )

@@ -21,7 +21,7 @@ class _Waiting(NamedTuple):
 
 
 class ReadingProgress:
-    """The partitions in which records follow, and since when the client has not read them."""
+    """The partitions in which records follow, and the time since which the client has not read them."""
 
     def __init__(self) -> None:
         """Start without partitions."""

@@ -227,7 +227,7 @@ class LoadsSeen:
 class DeadLetterQueuesSeen:
     """The dead letter queues of share groups, as their settings name them; None if the settings cannot be read.
 
-    Groups that are missing keep theirs.
+    A group that is missing keeps its last known queue.
     """
 
     at_ms: int

@@ -10,7 +10,7 @@ __all__ = ["has_colors", "is_live"]
 
 
 def is_live(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether ``stream`` is a terminal that understands control sequences, which ``TERM=dumb`` denies."""
+    """Return whether ``stream`` is a terminal that supports control sequences: ``TERM`` is not ``dumb``."""
     return stream.isatty() and environment.get("TERM") != "dumb"
 
 

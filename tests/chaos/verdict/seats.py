@@ -109,7 +109,7 @@ def crashed(all_groups, published):
 
 
 def _occupants(published):
-    """Return seat of a member -> client id of the consumer with this seat, and since when (ms).
+    """Return seat of a member -> client id of the consumer with this seat, and the time since which it has it (ms).
 
     The client id is from events of seats if the coordinator reports its predecessor's, else from those of generations.
     """

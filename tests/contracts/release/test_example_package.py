@@ -36,7 +36,10 @@ def test_strategies_lists_it_with_its_package_and_unusable_ones_with_the_reason(
     ended = command(site, "strategies")
     assert (ended.returncode, ended.stderr) == (0, "")
     text = " ".join(ended.stdout.split())
-    assert "rendezvous (eager; cooperative: cooperative-rendezvous) from rendezvous-strategy 1.0.0 static members get the same" in text
+    assert (
+        "rendezvous (eager; cooperative: cooperative-rendezvous) from rendezvous-strategy 1.0.0 static members get the "
+        "same" in text
+    )
     assert "assignment.rendezvous.slack.percent (default 25; for the whole group)" in text
     assert "cooperative-rendezvous (cooperative) from rendezvous-strategy 1.0.0" in text
     assert "broken (cannot be used) from careless 2.0 no_such_module:STRATEGY: ModuleNotFoundError: No module" in text

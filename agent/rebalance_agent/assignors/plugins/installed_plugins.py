@@ -194,8 +194,8 @@ def _breach(name: str, loaded: Strategy, ours: Mapping[str, Strategy]) -> str:
     for setting in loaded.config:
         if not setting.name.startswith(f"{SETTING_PREFIX}{name}.") and taken.get(setting.name) != setting:
             return (
-                f"its setting {setting.name!r:.80} must begin with {SETTING_PREFIX}{name}. or be one of "
-                f"{OUR_PACKAGE}, imported from there"
+                f"the name of its setting {setting.name!r:.80} must begin with '{SETTING_PREFIX}{name}.', or the "
+                f"setting must be an object of {OUR_PACKAGE}"
             )
     return ""
 

@@ -80,7 +80,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="maximum number of records in a batch (default 100000)",
     )
     parser.add_argument(
-        "--allow-loss", action="store_true", help="continue if the topic has deleted records that were never read"
+        "--allow-loss",
+        action="store_true",
+        help="continue if records were deleted from the topic before they were read",
     )
     parser.add_argument(
         "--max-age-days",

@@ -29,7 +29,7 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_parti
 __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]
 
 DEFAULT_STRATEGIES = ("range", "roundrobin")
-"""kafka-python's own defaults, in this package's implementation, which lacks their defects."""
+"""The same defaults as in kafka-python, in the implementation of this package, without kafka-python's defects."""
 
 
 class KafkaConsumer(KafkaPythonHooks):

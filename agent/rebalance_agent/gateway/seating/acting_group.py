@@ -28,7 +28,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 __all__ = ["ActingGroup"]
 
 OVERDUE_SECONDS = 2.0
-"""Seconds after the end of its wait when a JoinGroup or LeaveGroup is forwarded even without a decision."""
+"""A JoinGroup or LeaveGroup is forwarded without a decision this many seconds after its wait should have ended."""
 
 
 class ActingGroup:

@@ -97,7 +97,7 @@ class Reader:
         return self._data[at:after]
 
     def sized(self, prefix: struct.Struct | None, nullable: bool) -> bytes | None:
-        """Read the next bytes after their length: a number, or where ``prefix`` is None a varint of length + 1.
+        """Read a length, then as many bytes. The length has the format ``prefix``; None: a varint of length + 1.
 
         Raises:
             WireError: fewer bytes are left, or null is not allowed here.

@@ -36,8 +36,8 @@ DRAIN_SECONDS = 1.0
 would also discard bytes that were sent."""
 
 SENT_MAX = 8 * CHUNK_BYTES
-"""Maximum number of bytes of one answer sent in a row, before other connections have their turn: some milliseconds of
-work. Waiting for all connections in between takes longer than these milliseconds while other threads compute."""
+"""Maximum number of bytes of one answer sent before other connections get a turn; that takes a few milliseconds. While
+other threads compute, waiting for the turns of all others takes longer, so smaller parts would delay large answers."""
 
 GROWTH_BYTES = 8 * 1024
 """Bytes of a body that count as progress, which keeps the connection open: single bytes do not count."""

@@ -119,7 +119,7 @@ _cached_pairs = functools.lru_cache(PAIRS_MAX)(_written_pairs)
 
 
 def has_exemplars(samples: Values) -> bool:
-    """Return whether these samples have exemplars, with which their text differs between the dialects."""
+    """Return whether any sample has exemplars; if so, its text differs between OpenMetrics and the plain format."""
     return any(isinstance(value, StallHistogram) and value.exemplars for _, value in samples)
 
 

@@ -111,16 +111,18 @@ def _limits(summary: WeeklySummary) -> Iterator[str]:
 
 def _advice(summary: WeeklySummary) -> Iterator[str]:
     found = summary.advice
-    taken, waiting, withheld = found.taken, found.open, found.withheld
+    taken, waiting, withheld, unit = found.taken, found.open, found.withheld, " partition-seconds per week"
     parts = []
     if taken.number:
-        saved = f" save {signed(taken.realised)} partition-seconds per week" if taken.measured else ""
+        saved = f" save {signed(taken.realised)}{unit}" if taken.measured else ""
         compared = f" ({signed(taken.predicted_of_measured)} predicted)" if taken.predicted_of_measured else ""
         parts.append(f"{taken.number:,} taken{saved}{compared}")
     if waiting.number:
-        parts.append(f"{waiting.number:,} open would save {amount(waiting.predicted)}")
+        parts.append(f"{waiting.number:,} open would save {amount(waiting.predicted)}{unit}")
     if found.ignored.number:
-        parts.append(f"{found.ignored.number:,} not taken in four weeks would save {amount(found.ignored.predicted)}")
+        parts.append(
+            f"{found.ignored.number:,} not taken in four weeks would save {amount(found.ignored.predicted)}{unit}"
+        )
     if withheld.number:
         parts.append(f"{withheld.number:,} withheld")
     if parts:

@@ -1,4 +1,4 @@
-"""Translates the connection and login in Java's ``client.properties`` to librdkafka's names.
+"""Translates the properties of connection and login in Java's ``client.properties`` to librdkafka's names.
 
 The names are from Kafka's documentation of client configurations and librdkafka's ``CONFIGURATION.md``.
 """
@@ -17,7 +17,7 @@ __all__ = ["client_file_properties", "librdkafka_properties", "parsed_properties
 
 FIELD = "kafka_config"
 FILE_BYTES_MAX = 1 << 20
-"""Maximum size of a file in bytes: certificates in a file have some kilobytes."""
+"""Maximum size of a file in bytes: certificates in a file take a few kilobytes."""
 
 _SAME = frozenset(
     {

@@ -149,7 +149,8 @@ class KeptReports:
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports.
 
-        The last assigned callback stays: no other report shows since when a member has its partitions (`DoublyOwned`).
+        The last assigned callback stays: no other report shows the time since which a member has its partitions
+        (`DoublyOwned`).
         """
         for member_id, events in list(self._events.items()):
             if member_id not in member_ids and all(event.timestamp_ms < since_ms for event in events):

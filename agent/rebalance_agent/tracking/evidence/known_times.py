@@ -65,7 +65,8 @@ class LastSeen:
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
     the time of its last commit that was followed by a commit of a larger offset: the member consumed at least until
-    then. ``read``: until when the member worked, according to the records that it read, if these were queried.
+    then. ``read``: the time until which the member worked, according to the records that it read, if these were
+    queried.
     """
 
     contact_ms: int | None = None

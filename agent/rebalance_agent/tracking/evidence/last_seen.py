@@ -169,7 +169,7 @@ class EpochLastSeen:
             self._departures.pop(oldest, None)
 
     def work(self, member_id: str, worked_ms: int | None, read: ReadTime | None = None) -> None:
-        """Set until when a member that departed or gives up partitions certainly worked (`CommitTimes.worked_ms`).
+        """Set `CommitTimes.worked_ms` of a member that departed or gives up partitions.
 
         None means that no commit shows this time; then the previous value stays. ``read``: the same time, according to
         the records that the member read.

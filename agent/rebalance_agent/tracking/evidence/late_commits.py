@@ -27,7 +27,7 @@ default of ``offsets.commit.timeout.ms``."""
 def surely_worked_ms(
     worked_ms: int | None, changes: Iterable[CoordinatorChange], outages: Iterable[Outage]
 ) -> int | None:
-    """Return until when a member certainly worked if its commits show ``worked_ms``; late commits may be old."""
+    """Return the time until which a member certainly worked, by its commits until ``worked_ms``, which may be late."""
     late = [(change.after_ms, change.until_ms + BACKLOG_MS) for change in changes]
     for away in outages:
         until_ms = min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)

@@ -129,10 +129,10 @@ class MemberReports:
                 yield event
 
     def given_up(self, member_id: str, wanted: TopicPartitions) -> dict[Partition, int]:
-        """Map each ``wanted`` partition that the member gave up, and did not get again, to the time of that (epoch ms).
+        """Map each ``wanted`` partition that the member gave up, and did not get again, to a time (epoch ms).
 
-        This is the time, by the member's clock, when its revoked or lost callback was entered, if the client measured
-        it.
+        This is the time, by the member's clock, at which its revoked or lost callback was entered, if the client
+        measured it.
         """
         given_up: dict[Partition, int] = {}
         reported = self.own(member_id, Callback.ASSIGNED, Callback.REVOKED, Callback.LOST)

@@ -143,7 +143,7 @@ def is_late(written_ms: int, read_ms: int) -> bool:
 
 
 def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: Iterable[Outage]) -> int | None:
-    """Return since when a member that stopped by ``latest_ms`` may have been stalled; None if not earlier than known.
+    """Return the time since which a member that stopped by ``latest_ms`` may be stalled; None if not earlier.
 
     It worked until ``worked_ms``, and may be stalled for up to ``silent_ms`` after brokers are back. If they become
     unavailable again within this time, it may not have worked in between: starting brokers answer polls before they can

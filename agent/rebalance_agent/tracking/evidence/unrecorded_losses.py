@@ -27,10 +27,10 @@ def unrecorded_losses(
     worked_ms: Callable[[Member], int | None],
     measures: Callable[[str], bool],
 ) -> dict[str, int]:
-    """Return, by member id, since when members that may have lost partitions may have been stalled (epoch ms).
+    """Return, by member id, since which time (epoch ms) members that may have lost partitions may be stalled.
 
-    ``worked_ms``: returns until when a member certainly worked; None if unknown. ``measures``: returns whether the
-    member with an id reports.
+    ``worked_ms``: returns the time until which a member certainly worked; None if unknown. ``measures``: returns
+    whether the member with an id reports.
     """
     if before is None or generation.group_type is GroupType.CLASSIC:
         return {}
@@ -61,7 +61,7 @@ def _unreached(generation: Generation) -> list[Outage | CoordinatorChange]:
 def _lost_ms(
     member: Member, unreached: Iterable[Outage | CoordinatorChange], started_ms: int, worked_ms: int | None
 ) -> int | None:
-    """Return since when a member may have been stalled that was in contact with its coordinator after ``started_ms``.
+    """Return since which time a member may be stalled that was in contact with its coordinator after ``started_ms``.
 
     The member had been silent for at most its session timeout, and had not been removed before the coordinator became
     unavailable.

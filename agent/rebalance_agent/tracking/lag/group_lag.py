@@ -74,7 +74,7 @@ class _Standing(NamedTuple):
 
 
 class GroupProgress:
-    """The times since when the committed offsets of one group's owned partitions have not moved."""
+    """The times since which the committed offsets of one group's owned partitions have not moved."""
 
     def __init__(self) -> None:
         """Start without partitions."""

@@ -1,4 +1,4 @@
-"""Groups that lost all their members: since when they have been Empty, and how long partitions had no owner. Pure.
+"""Groups that lost all their members: the time since which they are Empty, and how long partitions had no owner. Pure.
 
 Groups that never had a member do not count: the coordinator writes such a record when the first member joins.
 """

@@ -89,7 +89,7 @@ def _entry(entry: str) -> tuple[re.Pattern[str], StallLimits]:
 
 @dataclass(frozen=True, slots=True)
 class StalledTime:
-    """Seconds of a group's stalls that reached each limit; ``since_ms``: since when the running stall has been certain.
+    """Seconds of a group's stalls that reached each limit; ``since_ms``: when the running stall became certain.
 
     Times are by the observer's clock (epoch ms).
     """

@@ -101,7 +101,7 @@ class StepMoments:
         return [interruption(*each, *span_ms) for each in self._reported.interruptions(owner).get(partition, ())]
 
     def contact_ms(self, owner: Member, handover: PartitionHandover) -> int:
-        """Return until when ``owner`` (of the generation before) was certainly in contact with its coordinator.
+        """Return the time until which ``owner`` (of the generation before) certainly reached its coordinator.
 
         Unless it left, it may have been silent for its session timeout when it was removed.
         """
@@ -206,7 +206,7 @@ class StepMoments:
         return handover.last_seen(last_seen, returned=owner.member_id in self._alive)
 
     def _worked_ms(self, owner: Member, handover: PartitionHandover = _NO_HANDOVER) -> int | None:
-        """Return until when the owner certainly worked, from its commits and the records that it read."""
+        """Return the time until which the owner certainly worked, from its commits and the records that it read."""
         last_seen = self._last_seen(owner, handover)
         worked_ms = self._surely_worked_ms(last_seen.worked_ms)
         read_ms = last_seen.read.worked_ms if last_seen.read else None

@@ -53,8 +53,8 @@ class OpenStall:
     ) -> bool:
         """Whether the stall of this ``partition`` had certainly ended at ``at_ms``, while the owner still had it.
 
-        ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all periods
-        known now in which the coordinator may not have answered the owner, ordered by their start.
+        ``contact_ms``: the time until which the owner certainly was in contact with its coordinator. ``unanswered``:
+        all periods known now in which the coordinator may not have answered the owner, ordered by their start.
         """
         shown_ms = self.first.shown_ms(partition, self.given_with)
         return min(contact_ms, at_ms) > self._left_ms(unanswered) or shown_ms <= min(at_ms, FOREVER_MS - 1)

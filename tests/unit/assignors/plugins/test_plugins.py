@@ -82,7 +82,7 @@ UNUSABLE = {
     "must be a rebalance_agent.assignors.Strategy, not function": ranges,
     "the strategy is named 'other': its entry point needs the same name": own("other"),
     "declare the eager form": Strategy("own", RebalanceProtocol.COOPERATIVE, "as range", ranges),
-    "its setting 'assignment.size' must begin with assignment.own.": own(
+    "the name of its setting 'assignment.size' must begin with 'assignment.own.'": own(
         config=(Setting("assignment.size", 1, "how large", "a number", int),)
     ),
     "its setting 'assignment.consumer.weight' must begin": own(

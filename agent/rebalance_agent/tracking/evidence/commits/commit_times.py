@@ -218,7 +218,7 @@ class CommitTimes:
         return self._last.span_ms(name.encode())
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
-        """Return until when the owner of all these partitions certainly worked (epoch ms); None if no commit shows it.
+        """Return the time until which the owner of these partitions certainly worked (epoch ms); None if unknown.
 
         Only commits in (``after_ms``, ``until_ms``] count. A partition with a commit after ``until_ms`` already has
         another owner; its earlier commits are unknown.

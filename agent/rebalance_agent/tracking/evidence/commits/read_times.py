@@ -1,8 +1,8 @@
 """Keeps queries for the times when the last records read by departed members were appended. Pure.
 
 A commit proves that its member had read the records before the committed offset, and a record cannot be read before it
-is appended. So if a topic gets records all the time, the last commit shows until when the member worked; commit times
-alone show this only until the commit before (`CommitTimes`).
+is appended. So if a topic gets records all the time, the last commit shows the time until which the member worked;
+commit times alone show this only until the commit before (`CommitTimes`).
 
 A record's timestamp is from the clock of its producer or of its broker.
 """

@@ -22,7 +22,7 @@ NAMES_WAIT_MAX_MS = 15_000
 class ClosedEpisode:
     """An episode whose events are not published yet.
 
-    ``due_ms``: when the episode settles or is checked again; ``latest_ms``: until when it waits for commits.
+    ``due_ms``: when the episode settles or is checked again; ``latest_ms``: the time until which it waits for commits.
     """
 
     episode: Episode
