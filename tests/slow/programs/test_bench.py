@@ -11,7 +11,16 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize(
     ("name", "rows"),
-    [("start", 3), ("tail", 1), ("delay", 2), ("takeover", 2), ("gateway", 28), ("pushes", 2), ("harmless", 33)],
+    [
+        ("start", 3),
+        ("tail", 1),
+        ("delay", 2),
+        ("takeover", 2),
+        ("gateway", 28),
+        ("pushes", 2),
+        ("harmless", 33),
+        ("attacks-replayed", 22),
+    ],
 )
 def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows
