@@ -88,8 +88,9 @@ def large_posts(scale: float) -> Iterator[ReplayedRow]:
     """Finding 6: posts of 3 kB at once, each of which claims 1,000,000 partitions; refused ones are repeated."""
     posts = max(1, round(POSTS * scale))
     bodies = [[claim(number * CLAIMS_A_POST + each) for each in range(CLAIMS_A_POST)] for number in range(posts)]
-    roles = (("sidecar", (), "700 - 860 MiB", "8 CPU-s"), ("observe", ("--idle",), "693 MiB", "-"))
-    for role, flags, memory, cost in roles:
+    sidecar = ("sidecar", "sidecar", (), "700 - 860 MiB", "8 CPU-s")
+    observer = ("observer", "observe", ("--idle",), "693 MiB", "-")
+    for name, role, flags, memory, cost in (sidecar, observer):
         (port,) = free_ports(1)
         with agent(role, "--events-listen", f"127.0.0.1:{port}", *flags) as running:
             running.wait(running.ready, PATIENCE_S)
@@ -105,9 +106,9 @@ def large_posts(scale: float) -> Iterator[ReplayedRow]:
                     if status == http.HTTPStatus.TOO_MANY_REQUESTS
                 ]
                 sleep(1)
-            yield ReplayedRow(6, attack, f"{role}, peak", memory, f"{running.peak_mib():.0f} MiB")
+            yield ReplayedRow(6, attack, f"{name}, peak", memory, f"{running.peak_mib():.0f} MiB")
             used = f"{running.cpu_seconds() - cpu:.1f} CPU-s for {_counted(statuses)}"
-            yield ReplayedRow(6, attack, f"{role}, cost of all posts", cost, used)
+            yield ReplayedRow(6, attack, f"{name}, cost of all posts", cost, used)
 
 
 def _counted(statuses: Counter[int]) -> str:

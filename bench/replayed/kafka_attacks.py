@@ -18,6 +18,9 @@ from rebalance_agent.testing.kafka.broker_settings import free_ports
 __all__ = ["huge_assignments", "long_names", "member_claims"]
 
 CLAIMS, CLAIMS_IN_ALL, CLAIMS_A_POST = 80, 300, 10
+PAST_S = 10.0
+"""Seconds after which an observer that is ready has read the past events of members, which takes a second."""
+
 RECEIVED = 'rebalance_agent_events_received_total{kind="member"}'
 
 VICTIM = "delay"
@@ -53,6 +56,7 @@ def member_claims(scale: float) -> Iterator[ReplayedRow]:
         yield _restarted(bootstrap, posted, "384 MiB")
         with observer(bootstrap) as watching:
             watching.wait(watching.ready, PATIENCE_S)
+            sleep(PAST_S)
             before = watching.value(RECEIVED) or 0.0
             producer = writer(bootstrap)
             for number in range(posted, in_all):
@@ -70,6 +74,7 @@ def _claims(number: int, before: str, watching: Observer) -> ReplayedRow:
 def _restarted(bootstrap: str, number: int, before: str) -> ReplayedRow:
     with observer(bootstrap) as watching:
         watching.wait(watching.ready, PATIENCE_S)
+        sleep(PAST_S)
         return _claims(number, before, watching)._replace(figure="observer, peak after a restart")
 
 
