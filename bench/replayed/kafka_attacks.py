@@ -18,7 +18,7 @@ from rebalance_agent.testing.kafka.broker_settings import free_ports
 __all__ = ["huge_assignments", "long_names", "member_claims"]
 
 CLAIMS, CLAIMS_IN_ALL, CLAIMS_A_POST = 80, 300, 10
-PAST_S = 10.0
+PAST_S = 5.0
 """Seconds after which an observer that is ready has read the past events of members, which takes a second."""
 
 RECEIVED = 'rebalance_agent_events_received_total{kind="member"}'
