@@ -57,6 +57,10 @@ APART = {
         "gateway.hostile",
         "a small read through the gateway and directly, beside hostile clients of the gateway; memory",
     ),
+    "attacks-replayed": (
+        "replayed.attacks_replayed",
+        "memory, time and lost answers under the attacks of a security review, before their mends and now",
+    ),
     "pushes": (
         "gateway.pushes",
         "CPU of the gateway for a push of client telemetry beside a forwarded Produce request of the same size",

@@ -1,4 +1,4 @@
-"""Runs an observer as users do, during a measurement."""
+"""Runs an observer, or an agent of another role, as users do, during a measurement."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTIL
 
 
 class Observer:
-    """A running observer and its pages. ``begun``: its start, by `perf_counter`."""
+    """A running observer, or a sidecar, and its pages. ``begun``: its start, by `perf_counter`."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int, begun: float, log: Path) -> None:
         self.process = process
@@ -131,15 +131,20 @@ class Observer:
         return int(peak_kib) / 1024
 
 
+def observer(bootstrap: str, *flags: str) -> contextlib.AbstractContextManager[Observer]:
+    """Run ``rebalance-agent observe`` beside a broker, as `agent` does, with the usual settings except ``flags``."""
+    return agent("observe", "--bootstrap-servers", bootstrap, *flags)
+
+
 @contextlib.contextmanager
-def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
-    """Run ``rebalance-agent observe`` beside a broker, with the usual settings except ``flags``.
+def agent(role: str, *flags: str) -> Iterator[Observer]:
+    """Run ``rebalance-agent ROLE``, where ``role`` is ``observe`` or ``sidecar``.
 
     Raises:
-        TimeoutExpired: the observer did not end within `STOP_S`; the stacks of its threads are printed.
+        TimeoutExpired: the agent did not end within `STOP_S`; the stacks of its threads are printed.
     """
     (port,) = free_ports(1)
-    command = [sys.executable, "-X", "faulthandler", "-c", AS_IN_THE_IMAGE, "observe", "--bootstrap-servers", bootstrap]
+    command = [sys.executable, "-X", "faulthandler", "-c", AS_IN_THE_IMAGE, role]
     with tempfile.TemporaryDirectory() as folder, (path := Path(folder) / "log").open("wb") as log:
         begun = perf_counter()
         process = subprocess.Popen(

@@ -19,3 +19,9 @@ def test_a_measurement_prints_its_table(name, rows):
 
 def test_growth_is_measured_for_all_growing_figures():
     assert len(measured("growth", scale="0.005")) == 21
+
+
+@pytest.mark.timeout(900)
+def test_each_attack_is_replayed():
+    """It starts many agents, three brokers and Spark."""
+    assert len(measured("attacks-replayed", patience_s=900)) == 22

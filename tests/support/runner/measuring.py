@@ -11,10 +11,10 @@ SMALLEST = "0.002"
 PATIENCE_S = 300
 
 
-def measured(name, scale=SMALLEST):
+def measured(name, scale=SMALLEST, patience_s=PATIENCE_S):
     """The rows of a measurement's tables, without their headers."""
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-m", "bench", name, "--scale", scale]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=patience_s, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     tables = [line for line in done.stdout.splitlines() if line.startswith("|")]
     rules = [number for number, line in enumerate(tables) if set(line) <= set("| -")]

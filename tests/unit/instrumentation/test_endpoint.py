@@ -96,9 +96,9 @@ def test_a_refused_connection_is_a_failure_with_the_reason():
 
 
 @pytest.mark.parametrize("said", [b"HTTP/1.1 100 Continue\r\n\r\n", b"H", b"\r\n"])
-def test_an_endless_response_is_cut_off(monkeypatch, said):
-    """Each received byte restarts the read timeout, so that timeout alone would never end the exchange."""
-    monkeypatch.setattr(endpoint, "DEADLINE_SECONDS", 0.3)
+def test_an_endless_response_is_cut_off_long_before_the_deadline(monkeypatch, said):
+    """Until the deadline, the thread would use a core of the consumer's machine."""
+    monkeypatch.setattr(endpoint, "DEADLINE_SECONDS", 1e6)
     cut = threading.Event()
 
     def say(listener):

@@ -1,4 +1,4 @@
-"""Defines an HTTP response whose head must be complete, which ``http.client`` does not check."""
+"""Defines an HTTP response whose head must be complete and short, which ``http.client`` does not check."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import http.client
 import io
 from typing import Any
 
-__all__ = ["WholeResponse"]
+__all__ = ["LINES_MAX", "WholeResponse"]
+
+LINES_MAX = 200
+"""Maximum number of lines that are read of a response: twice the headers that ``http.client`` accepts. It skips interim
+responses such as 100 Continue without a limit, so a sidecar that sends these as fast as it can would use a core."""
 
 
 class WholeResponse(http.client.HTTPResponse):
@@ -21,7 +25,7 @@ class WholeResponse(http.client.HTTPResponse):
         """Read the head.
 
         Raises:
-            HTTPException: it is malformed, or not complete.
+            HTTPException: it is malformed, not complete, or has more than `LINES_MAX` lines with its interim responses.
         """
         super().begin()
         if self._lines.last_line not in (b"\r\n", b"\n"):
@@ -29,10 +33,14 @@ class WholeResponse(http.client.HTTPResponse):
 
 
 class _LastLine(io.BufferedReader):
-    """A reader that keeps the last line that was read."""
+    """A reader that keeps the last line that was read, and reads at most `LINES_MAX` lines."""
 
     last_line = b""
+    lines_left = LINES_MAX
 
     def readline(self, size: int | None = -1, /) -> bytes:
+        if not self.lines_left:
+            raise http.client.HTTPException(f"the response has more than {LINES_MAX} lines")
+        self.lines_left -= 1
         self.last_line = super().readline(size)
         return self.last_line

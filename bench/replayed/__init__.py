@@ -1,0 +1,1 @@
+"""Attacks of a security review, replayed; each is measured before and after its mend."""
