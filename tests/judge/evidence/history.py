@@ -158,7 +158,7 @@ class History:
         return 0
 
     def held_since(self, partition, client, at_ms, *, every=False):
-        """Return the time since which ``client`` held ``partition`` at ``at_ms``, by the records (see `given`); None if not."""
+        """Return the time since which ``client`` held ``partition`` at ``at_ms``, by the records (`given`), or None."""
         state = self.state_at(at_ms)
         held = state and any(is_client(client, owner) and partition in names for owner, names in state.owners.items())
         return self.given(partition, client, 0, at_ms, every=every) if held else None
