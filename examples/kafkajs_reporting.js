@@ -2,6 +2,8 @@
 //
 //   npm install kafkajs && node kafkajs_reporting.js BOOTSTRAP_SERVERS TOPIC GROUP CLIENT_ID
 //
+// It runs until its standard input ends (Ctrl-D).
+//
 // reportRebalances() is all that your own consumer needs: call it before run(), and close with disconnect().
 "use strict";
 const crypto = require("crypto");
@@ -63,7 +65,7 @@ function reportRebalances(consumer, group, clientId) {
 }
 
 async function main([bootstrap, topic, groupId, clientId]) {
-  const kafka = new Kafka({ clientId, brokers: bootstrap.split(","), logLevel: logLevel.NOTHING });
+  const kafka = new Kafka({ clientId, brokers: bootstrap.split(","), logLevel: logLevel.ERROR });
   const consumer = kafka.consumer({ groupId, sessionTimeout: 20000, heartbeatInterval: 500, maxWaitTimeInMs: 500 });
   reportRebalances(consumer, groupId, clientId);
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => console.log("partitions", (payload.memberAssignment[topic] || []).join(" ")));
@@ -73,4 +75,7 @@ async function main([bootstrap, topic, groupId, clientId]) {
   await consumer.run({ eachMessage: async () => {} });
 }
 
-main(process.argv.slice(2));
+main(process.argv.slice(2)).catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});

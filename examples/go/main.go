@@ -1,6 +1,8 @@
 // A franz-go consumer that prints its partitions, and reports its rebalances by reporting.go.
 //
 //	go run . BOOTSTRAP_SERVERS TOPIC GROUP CLIENT_ID
+//
+// It runs until its standard input ends (Ctrl-D).
 package main
 
 import (

@@ -3,6 +3,8 @@
 //   javac -cp 'libs/*' ReportingConsumer.java     # libs: kafka-clients and slf4j-api
 //   java -cp 'libs/*:.' ReportingConsumer BOOTSTRAP_SERVERS TOPIC GROUP CLIENT_ID
 //
+// It runs until you press Enter.
+//
 // Reporting is all that your own consumer needs: pass it to subscribe(), and close it after the consumer.
 import java.net.URI;
 import java.net.http.*;

@@ -73,8 +73,8 @@ class Meters(Protocol):
         """Set how many partitions are not followed for lag and rate because there are too many."""
         ...
 
-    def owned(self, partitions: int) -> None:
-        """Count a change of this observer's share of the offsets topic, and set its number of partitions."""
+    def owned(self, partitions: int, *, changed: bool) -> None:
+        """Set how many partitions of the offsets topic this observer owns, and count a change of them."""
         ...
 
     def snapshot_due(self, now_ms: int) -> None:

@@ -191,7 +191,11 @@ class OffsetsTail:
         count = self._partitions
         self.ownership.on_partition_count(count)
         owned = self.ownership.partitions()
-        if owned is None or owned == tail.positions.keys():
+        if owned is None:
+            return
+        changed = owned != tail.positions.keys()
+        self.context.meters.owned(len(owned), changed=changed)  # 0 for a replica that has none
+        if not changed:
             return
         lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
         tail.end(lost)
@@ -201,7 +205,6 @@ class OffsetsTail:
             self.snapshots.drop(lost)
         if self._rebase:
             self._rebase.drop(lost)
-        self.context.meters.owned(len(owned))
         _log.info("reporting groups from %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
         self.context.inbox.put(PartitionsOwned(self.context.clock.now_ms(), owned, count))
         if gained:

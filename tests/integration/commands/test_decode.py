@@ -89,5 +89,5 @@ def test_later_records_are_printed_until_ctrl_c(group, kafka):
 
 
 def test_a_missing_response_is_reported_and_ends_with_1(capsys):
-    assert main(["decode", "--bootstrap-servers", "127.0.0.1:1", "--group", "g"]) == 1
+    assert main(["decode", "--bootstrap-servers", "127.0.0.1:1", "--group", "g"]) == 2
     assert capsys.readouterr().err.startswith("rebalance-agent decode: reading metadata")

@@ -88,7 +88,7 @@ def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     metrics.observation_age(0.1)
     metrics.groups_over_budget("work", ["noisy"])
     metrics.loads_left_out(0)
-    metrics.owned(4)
+    metrics.owned(4, changed=True)
     metrics.snapshot_written(NOW, 5_000)
     metrics.offsets_limit(1_048_588)
     metrics.polled("list", 0.002, NOW)

@@ -68,7 +68,7 @@ def test_each_method_counts_in_its_own_metric():
     metrics.events_received("member", 4)
     metrics.events_published("generation", "kafka")
     metrics.events_dropped("agent", 6)
-    metrics.owned(25)
+    metrics.owned(25, changed=True)
     metrics.replayed(7)
     metrics.snapshot_written(1_700_000_000_000, 800)
     metrics.snapshot_problem("malformed")

@@ -14,7 +14,7 @@ from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
 from rebalance_agent.cli.inputs.raw_records import raw_json, raw_record
 from rebalance_agent.cli.output_flag import add_output_flag
 from rebalance_agent.cli.screens.decode_text import record_texts
-from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.errors import DecodeError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
@@ -61,9 +61,8 @@ Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [
 _EPILOG = f"""\
 exit codes:
   0  no errors (unknown versions are not errors)
-  1  a record had an error, which is printed in its place; or the group has no records (without --since); or no broker
-     responds, or the topic cannot be read
-  2  a flag is wrong, or the file cannot be read
+  1  a record had an error, which is printed in its place; or the group has no records (without --since)
+  2  a flag is wrong, the file or the topic cannot be read, or no broker responds
 
 limits: a line of at most {LINE_BYTES_MAX} bytes.
 
@@ -98,7 +97,7 @@ def add_parser(subparsers: Commands) -> None:
         "--raw", action="store_true", help="print the bytes in base64, in the form that this command and `verify` read"
     )
     add_output_flag(parser, "table", csv_rows="record, without nested fields", default="json")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 
 
 def run(args: argparse.Namespace) -> int:

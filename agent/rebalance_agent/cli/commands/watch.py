@@ -123,9 +123,18 @@ def _once(groups: GroupSource, caveat: Callable[[], str], options: argparse.Name
     rows = matching(group_rows(answer, options.sort), options.filter)
     print(groups_text(rows) if options.output == "table" else _written(answer, rows, options.output))
     if not rows:
-        nothing = _no_match(options.filter, answer.total) if answer.total else "there are no groups"
+        nothing = _no_match(options.filter, answer.total) if answer.total else _without_groups(options)
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
     return int(not rows and answer.total > 0)
+
+
+def _without_groups(options: argparse.Namespace) -> str:
+    if wants_direct(options):
+        return "there are no groups"
+    return (
+        "the observer shows no groups. If replicas share the partitions of __consumer_offsets, each shows only the "
+        "groups of its own: ask the others, or use --bootstrap-servers"
+    )
 
 
 def _no_match(wanted: str, total: int) -> str:

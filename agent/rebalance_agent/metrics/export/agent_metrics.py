@@ -137,10 +137,10 @@ class AgentMetrics:
         """Set the number of partitions whose lag and rate are not measured because there are too many partitions."""
         self._instruments.gauge(rows.LOADS_LEFT_OUT).set(partitions)
 
-    def owned(self, partitions: int) -> None:
-        """Set the number of owned partitions of the offsets topic, and count the change of ownership."""
+    def owned(self, partitions: int, *, changed: bool) -> None:
+        """Set the number of owned partitions of the offsets topic, and count a change of ownership."""
         self._instruments.gauge(rows.OWNED_PARTITIONS).set(partitions)
-        self._instruments.counter(rows.OWNERSHIP_CHANGES).inc()
+        self._instruments.counter(rows.OWNERSHIP_CHANGES).inc(changed)
 
     def replayed(self, records: int) -> None:
         """Count group records that were read again after a snapshot."""
