@@ -9,6 +9,7 @@ from enum import Enum
 from rebalance_agent.audit.audit_report import Difference
 from rebalance_agent.audit.audited_group import RecordPosition, digest
 from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.group import TaskKind
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.reported.workload import Workload
 
@@ -60,6 +61,7 @@ GENERATION_COLUMNS = (
 MEMBER_COLUMNS = (
     "member_id", "client_id", "instance_id", "host", "rack", "pod", "node", "workload", "image", "topics",
     "partitions", "owned", "stop_seconds", "session_timeout_ms", "rebalance_timeout_ms",
+    "process_id", "active_tasks", "standby_tasks", "warmup_tasks",
 )  # fmt: skip
 """Columns compared in a row of ``members``, which is found with its ``event_id``."""
 
@@ -140,3 +142,7 @@ def _columns(member: MemberSnapshot) -> Iterator[object]:
     yield from (where.pod, where.node, where.workload, where.image, list(member.topics))
     yield from (count_partitions(member.assigned), count_partitions(member.owned))
     yield from (member.stop_seconds, member.session_timeout_ms, member.rebalance_timeout_ms)
+    if member.streams is None:
+        yield from (None, *(None for _ in TaskKind))
+    else:
+        yield from (member.streams.process_id, *map(count_partitions, member.streams.tasks.values()))

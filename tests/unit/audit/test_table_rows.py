@@ -11,6 +11,7 @@ from rebalance_agent.audit.table_rows import (
     TableRows,
     contradictions,
 )
+from rebalance_agent.model.group import StreamsMember
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, MEMBERS
 from support.pipeline.event_rows import aborted, generation, gone, member
@@ -19,7 +20,10 @@ WHERE = Workload("pod", "node", "deployment", "image:1")
 EVENT = generation(
     1_700_000_000_000,
     7,
-    [member("a", (0, 1), owned=(1,), rack="r", where=WHERE, stop_seconds=0.5), member("b", (2,), rack="")],
+    [
+        member("a", (0, 1), owned=(1,), rack="r", where=WHERE, stop_seconds=0.5),
+        member("b", (2,), rack="", streams=StreamsMember("p", active={"0": (0, 1)}, warmup={"0": (2,)})),
+    ],
     stall=(1.5, 4.5),
     started=1_699_999_998_500,
     joined=1_699_999_999_500,
@@ -94,9 +98,14 @@ MEMBER_ROWS = [
         "stop_seconds": 0.5,
         "session_timeout_ms": None,
         "rebalance_timeout_ms": None,
+        **dict.fromkeys(("process_id", "active_tasks", "standby_tasks", "warmup_tasks")),
     },
     {
         **dict.fromkeys(MEMBER_COLUMNS),
+        "process_id": "p",
+        "active_tasks": 2,
+        "standby_tasks": 0,
+        "warmup_tasks": 1,
         "member_id": "b",
         "client_id": "client-b",
         "host": "10.0.0.1",
