@@ -169,8 +169,8 @@ class GroupsApi:
         view = next((view for view in self._views() if view.group == name), None)
         if view is None:
             raise NotKnownError(
-                f"there is no group {name[:300]!r} here; {GROUPS.path} lists the groups that are shown (groups_allow "
-                "and groups_deny select them)"
+                f"there is no group {name[:300]!r} here; `rebalance-agent watch --once` or {GROUPS.path} lists the "
+                "groups that are shown (groups_allow and groups_deny select them)"
             )
         return view
 

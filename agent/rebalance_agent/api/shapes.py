@@ -130,9 +130,7 @@ class GroupSummary:
     unsettled_ms: Annotated[int | None, "when the last rebalance completed, if it has not settled yet"]
     stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[
-        EmptyGroup | None, "the time since which it is Empty, if it had members; not for `empty_groups_allow`"
-    ]
+    empty: Annotated[EmptyGroup | None, "when it became Empty, if it had members; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "rebalances that completed since this process detected the group, settled or not"]
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]

@@ -193,11 +193,10 @@ class OffsetsTail:
         owned = self.ownership.partitions()
         if owned is None:
             return
-        changed = owned != tail.positions.keys()
-        self.context.meters.owned(len(owned), changed=changed)  # 0 for a replica that has none
-        if not changed:
-            return
         lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
+        self.context.meters.owned(len(owned), changed=bool(lost or gained))  # 0 for a replica that has none
+        if not (lost or gained):
+            return
         tail.end(lost)
         self._backfill.drop(lost)
         self._emitter.drop(lost)

@@ -553,4 +553,4 @@ def test_the_error_of_a_refused_member_names_the_strategies_of_each_member(crew,
 
     text = asyncio.run(scenario())
     assert "this consumer offers weighted-sticky" in text
-    assert "first offers range. this consumer must list range." in text
+    assert "first offers range, so this consumer must list range." in text

@@ -246,7 +246,7 @@ def test_a_refused_member_can_explain_which_member_offers_which_assignor(crew, t
     text = other.explain_refusal()
     other.close()
     assert "this consumer offers cooperative-sticky" in text
-    assert "first offers range. this consumer must list range." in text
+    assert "first offers range, so this consumer must list range." in text
 
 
 def test_a_refusal_that_cannot_be_explained_has_the_reason(monkeypatch):

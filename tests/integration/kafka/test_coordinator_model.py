@@ -169,7 +169,7 @@ def test_a_member_without_a_common_strategy_is_refused_with_the_strategies_of_ea
     assert [type(each).__name__ for each in errors.values()] == ["InconsistentGroupProtocolError"]
     (refusal,) = timeline.refusals
     assert refusal.member == "c" == next(iter(errors))
-    assert "a offers range, roundrobin; b offers range. c must list range." in refusal.explanation
+    assert "a offers range, roundrobin; b offers range, so c must list range." in refusal.explanation
 
 
 def test_a_member_that_is_processing_delays_the_join_of_all(kafka, topics, topic, group, member):

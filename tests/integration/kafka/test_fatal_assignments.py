@@ -43,4 +43,4 @@ def test_a_one_byte_assignment_ends_no_observer_and_others_are_described(kafka, 
 def test_a_one_byte_assignment_ends_no_consumer_that_explains_its_refusal(kafka, fatal_and_ordinary):
     fatal, _ = fatal_and_ordinary
     text = why_refused({"bootstrap.servers": kafka.bootstrap_servers}, fatal, ["sticky"])
-    assert "app offers range. this consumer must list range." in text
+    assert "app offers range, so this consumer must list range." in text

@@ -42,8 +42,8 @@ def test_the_explanation_groups_members_that_offer_the_same():
     text = explain_inconsistent_protocols("new", ["sticky"], {"a": ["range", "rr"], "b": ["range"], "c": ["range"]})
     assert text == (
         "InconsistentGroupProtocol: new offers sticky, and no strategy is offered by all members: a offers range, rr; "
-        "b, c offer range. new must list range. To change a group's strategy, let all members list the old and the new "
-        "one first, then remove the old one."
+        "b, c offer range, so new must list range. To change a group's strategy, let all members list the old and the "
+        "new one first, then remove the old one."
     )
 
 

@@ -444,7 +444,7 @@ def test_a_client_without_a_common_strategy_is_refused_with_the_strategies_of_ea
     (refusal,) = timeline.refusals
     assert (refusal.at_ms, refusal.member) == (1_000, "b")
     assert "b offers weighted-sticky" in refusal.explanation
-    assert "a offers range, roundrobin. b must list range or roundrobin." in refusal.explanation
+    assert "a offers range, roundrobin, so b must list range or roundrobin." in refusal.explanation
     assert len(timeline.generations) == 1
 
 

@@ -16,6 +16,9 @@ __all__ = ["TIMEOUT_SECONDS", "why_refused"]
 TIMEOUT_SECONDS = 10.0
 """How long (seconds) the coordinator may take to describe the group."""
 
+_OWN = frozenset({"range", "roundrobin", "cooperative-sticky"})
+"""The strategies of librdkafka."""
+
 _NOT_CLASSIC = "Dead"
 """The state of a group whose coordinator assigns, in an answer of the version that only describes classic groups."""
 
@@ -38,7 +41,18 @@ def why_refused(settings: Mapping[str, Any], group: str, offered: Sequence[str])
     if described is None or described.state == _NOT_CLASSIC:
         return explain_refusal(group, offered, "its coordinator assigns (group.protocol=consumer), or it was deleted")
     clients = tuple(member.client_id for member in described.members)
-    return explain_refusal(group, offered, GroupDescription(described.protocol_type, described.protocol, clients))
+    known = GroupDescription(described.protocol_type, described.protocol, clients)
+    return explain_refusal(group, offered, known) + _without(known.protocol)
+
+
+def _without(strategy: str) -> str:
+    """Return how a consumer gets a ``strategy`` that librdkafka does not have."""
+    if not strategy or strategy in _OWN:
+        return ""
+    return (
+        f" librdkafka does not have {strategy}: use the consumer of rebalance_agent.clients.confluent_assignors if it "
+        "is a strategy of rebalance-agent, or a gateway."
+    )
 
 
 def _described(admin: AdminClient, group: str) -> Any:  # noqa: ANN401 - the client has no annotations for it
