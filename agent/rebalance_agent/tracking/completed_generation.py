@@ -88,7 +88,8 @@ class Generation:
     ``targeted_ms``: the time of the first target assignment since the start. ``assignor_wait_seconds``: how long such a
     group has waited for its assignor since then. ``returned``: a static member returned within the generation, without
     a rebalance. ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the
-    coordinator records each step. ``replayed``, ``source``: as in `GroupRecord`.
+    coordinator records each step. ``replayed``: the record was
+    written before this observer owned the group. ``source``: as in `GroupRecord`.
 
     ``last_seen``: when the members of the previous generation were last active; in epoch groups, it contains only
     members that departed or gave up partitions. ``departures``: how members left, if records show this. Both are keyed

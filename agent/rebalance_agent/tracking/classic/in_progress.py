@@ -190,7 +190,7 @@ class InProgress:
         return TimeBounds(earliest_ms, latest_ms, begun.evidence)
 
     def is_another(self, generation: Generation, offset_ms: int) -> bool:
-        """Whether the rebalance began after this replayed record, which therefore does not end it."""
+        """Whether the rebalance began after this record from the past, which therefore does not end it."""
         window = self.window(offset_ms, generation.timestamp_ms) if generation.replayed else None
         return window is not None and window.latest_ms > generation.timestamp_ms
 

@@ -207,7 +207,7 @@ class ClassicState(TrackedGroup):
             seen_ms=observation.seen_ms,
             protocol=infer_protocol(before, value),
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
-            replayed=observation.replayed,
+            replayed=observation.replayed or not observation.live,
             source=observation.source,
             coordinator_changes=self.led.coordinator_changes(before, observation, self._context),
             outages=self._context.outages_until(observation.seen_ms),

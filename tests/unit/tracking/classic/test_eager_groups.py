@@ -10,6 +10,7 @@ from rebalance_agent.tracking.views import RunningRebalance, StallHistogram
 from support.tracker.tracking import (
     SILENT_MS,
     T0,
+    WHOLE,
     assigned,
     closing,
     feed,
@@ -92,6 +93,20 @@ def test_a_rebalance_between_two_polls_began_after_the_first():
     event = closing(events)[-1]
     assert event.phases.started_ms == T0 + 20_000
     assert event.stall.seconds == 0.1
+
+
+def test_the_start_is_unknown_if_the_first_poll_shows_a_rebalance_and_an_older_record_is_read_after_it():
+    _, events = watch(
+        topics(0, t=4),
+        listed(20_000, "g"),
+        record(1_000, 1, member("a", (0, 1, 2, 3)), live=False, delay=19_100),
+        WHOLE,
+        listed(20_200, "g"),
+        record(20_400, 2, member("a", (0, 1)), member("b", (2, 3)), joined=20_390),
+        tick(60_000),
+    )
+    event = closing(events)[-1]
+    assert (event.generation, event.phases.started_ms) == (2, None)
 
 
 def test_without_polls_and_reports_the_stall_is_unknown():
