@@ -3,7 +3,6 @@
 //   npm install kafkajs && node kafkajs_reporting.js BOOTSTRAP_SERVERS TOPIC GROUP CLIENT_ID
 //
 // It runs until its standard input ends (Ctrl-D).
-//
 // reportRebalances() is all that your own consumer needs: call it before run(), and close with disconnect().
 "use strict";
 const crypto = require("crypto");
@@ -75,7 +74,4 @@ async function main([bootstrap, topic, groupId, clientId]) {
   await consumer.run({ eachMessage: async () => {} });
 }
 
-main(process.argv.slice(2)).catch((error) => {
-  console.error(error.message);
-  process.exit(1);
-});
+main(process.argv.slice(2)).catch((error) => process.exit(console.error(error.message) || 1));
