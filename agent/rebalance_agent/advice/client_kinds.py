@@ -17,7 +17,7 @@ from enum import StrEnum
 from rebalance_agent.advice.replay.reported_clients import ReportedClient
 from rebalance_agent.assignors import find_strategy
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
-from rebalance_agent.model.group import is_cooperative
+from rebalance_agent.model.group import LIBRDKAFKA_ASSIGNORS, is_cooperative
 from rebalance_agent.model.reported.member_software import ClientSoftware
 
 __all__ = [
@@ -76,7 +76,7 @@ _ASSIGNORS: dict[ClientKind, frozenset[str]] = {
     ClientKind.FRANZ_GO: _ALL,
     ClientKind.KAFKA_PYTHON: _ALL,
     ClientKind.KAFKA_PYTHON_2: _STICKY,
-    ClientKind.LIBRDKAFKA: _COMMON | {"cooperative-sticky"},
+    ClientKind.LIBRDKAFKA: LIBRDKAFKA_ASSIGNORS,
     ClientKind.AIOKAFKA: _STICKY,
     ClientKind.SARAMA: _STICKY,
     ClientKind.KAFKA_GO: _COMMON,

@@ -14,6 +14,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = [
+    "LIBRDKAFKA_ASSIGNORS",
     "NAMES_MAX",
     "SEAT_LOCKS_PREFIX",
     "SETTLED",
@@ -94,6 +95,10 @@ class RebalanceProtocol(StrEnum):
     EAGER = "eager"
     COOPERATIVE = "cooperative"
     UNKNOWN = "unknown"
+
+
+LIBRDKAFKA_ASSIGNORS = frozenset({"range", "roundrobin", "cooperative-sticky"})
+"""The assignors of librdkafka, which accepts no others."""
 
 
 def is_cooperative(assignor: str) -> bool:

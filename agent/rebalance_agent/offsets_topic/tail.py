@@ -142,6 +142,7 @@ class OffsetsTail:
             try:
                 self._await_topic(tail, stop)
                 self._tail = tail
+                self.context.meters.owned(0, changed=False)  # a replica may stay without partitions
                 reported_at = float("-inf")
                 while not stop.is_set():
                     if stuck := self._stuck:
@@ -191,12 +192,9 @@ class OffsetsTail:
         count = self._partitions
         self.ownership.on_partition_count(count)
         owned = self.ownership.partitions()
-        if owned is None:
+        if owned is None or owned == tail.positions.keys():
             return
         lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
-        self.context.meters.owned(len(owned), changed=bool(lost or gained))  # 0 for a replica that has none
-        if not (lost or gained):
-            return
         tail.end(lost)
         self._backfill.drop(lost)
         self._emitter.drop(lost)
@@ -204,6 +202,7 @@ class OffsetsTail:
             self.snapshots.drop(lost)
         if self._rebase:
             self._rebase.drop(lost)
+        self.context.meters.owned(len(owned), changed=True)
         _log.info("reporting groups from %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
         self.context.inbox.put(PartitionsOwned(self.context.clock.now_ms(), owned, count))
         if gained:

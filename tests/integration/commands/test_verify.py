@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.cli.main import main
 from rebalance_agent.runtime.watch.audit_source import scraped
 from rebalance_agent.testing import EmbeddedKafka
-from support.observer.observing import create_topic, eventually, everything, members, observing
+from support.observer.observing import KIP_848, create_topic, eventually, everything, members, observing
 from support.observer.replicas import generations, kill, replica
 
 pytestmark = pytest.mark.integration
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 KINDS = {
     "eager": {"partition.assignment.strategy": "range"},
     "cooperative": {"partition.assignment.strategy": "cooperative-sticky"},
-    "consumer": {"group.protocol": "consumer", "heartbeat.interval.ms": None},
+    "consumer": KIP_848,
 }
 
 

@@ -9,15 +9,12 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.model.group import GroupType
-from support.kafka.hidden_offsets import EVENTS, TRUTH, beside_the_truth, generations, hidden_offsets
+from support.kafka.hidden_offsets import EVENTS, SOON, TRUTH, beside_the_truth, generations, hidden_offsets
 from support.members.share_consumer import share_consumer
-from support.observer.observing import events, eventually, members
+from support.observer.observing import KIP_848, events, eventually, members
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SOON = {"describe_interval_seconds": 0.5, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
-PATIENCE_S = 60.0
-CONSUMER = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 GROUPS = [f"group-{number}" for number in range(9)]
 SHARED = "shared"
 
@@ -50,25 +47,25 @@ def test_groups_of_three_coordinators_are_described_exactly_while_the_brokers_re
             return [watched.metric(f"kafka_rebalance_{name}", consumergroup=group) for group in (*GROUPS, SHARED)]
 
         for group in GROUPS:
-            first = {**CONSUMER, "client.id": f"{group}-first"}
+            first = {**KIP_848, "client.id": f"{group}-first"}
             stack.enter_context(members(kafka.bootstrap_servers, group, "t", 1, **first))
         stack.enter_context(share_consumer(kafka, SHARED, "t"))
-        eventually(lambda: counts("members") == [1] * 10, PATIENCE_S, waiting_for=lambda: counts("members"))
-        before = eventually(lambda: len(found := coordinators(kafka)) == len(GROUPS) and found, PATIENCE_S)
+        eventually(lambda: counts("members") == [1] * 10, waiting_for=lambda: counts("members"))
+        before = eventually(lambda: len(found := coordinators(kafka)) == len(GROUPS) and found)
         assert len(set(before.values())) == 3, "each broker coordinates some of the groups"
 
         for node in kafka.node_ids:
             kafka.stop_broker(node)
             # A broker that is away lists no groups; none of them may count as deleted.
-            eventually(lambda node=node: node not in coordinators(kafka).values(), PATIENCE_S)
+            eventually(lambda node=node: node not in coordinators(kafka).values())
             kafka.start_broker(node)
-        eventually(lambda: len(coordinators(kafka)) == len(GROUPS), PATIENCE_S)
+        eventually(lambda: len(coordinators(kafka)) == len(GROUPS))
         for group in GROUPS:
-            second = {**CONSUMER, "client.id": f"{group}-second"}
+            second = {**KIP_848, "client.id": f"{group}-second"}
             stack.enter_context(members(kafka.bootstrap_servers, group, "t", 1, **second))
         two = [2] * len(GROUPS) + [1]
-        eventually(lambda: counts("members") == two, PATIENCE_S, waiting_for=lambda: counts("members"))
-        eventually(lambda: counts("partitions_unassigned") == [0] * 10, PATIENCE_S)
+        eventually(lambda: counts("members") == two, waiting_for=lambda: counts("members"))
+        eventually(lambda: counts("partitions_unassigned") == [0] * 10)
 
         def last(topic):
             found = [generations(kafka, topic, group) for group in GROUPS]
@@ -80,7 +77,7 @@ def test_groups_of_three_coordinators_are_described_exactly_while_the_brokers_re
                 for found in (last(EVENTS), last(TRUTH))
             )
 
-        eventually(complete, PATIENCE_S)
+        eventually(complete)
         for group in (*GROUPS, SHARED):
             assert all(each["kind"] != "group_gone" for each in events(kafka.bootstrap_servers, EVENTS, group=group))
             seen, truth = generations(kafka, EVENTS, group), generations(kafka, TRUTH, group)

@@ -11,13 +11,13 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observer.observing import create_topic, eventually, everything, members, observing
+from support.observer.observing import KIP_848, create_topic, eventually, everything, members, observing
 from support.pipeline.pipelines import AGENT, SHORT_LIVED
 
 KINDS = {
     "eager": {"partition.assignment.strategy": "range"},
     "cooperative": {"partition.assignment.strategy": "cooperative-sticky"},
-    "consumer": {"group.protocol": "consumer", "heartbeat.interval.ms": None},
+    "consumer": KIP_848,
 }
 SPARK = [
     word

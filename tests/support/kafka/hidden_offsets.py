@@ -12,6 +12,8 @@ from support.rights.granted import give
 
 EVENTS, TRUTH = "rebalance-events", "truth"
 PASSWORD = "not-a-secret"
+SOON = {"describe_interval_seconds": 0.5, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
+"""Settings of `beside_the_truth` for short tests."""
 
 
 @contextmanager

@@ -10,14 +10,12 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.clients.negotiation import GroupDescription, explain_refusal
+from rebalance_agent.model.group import LIBRDKAFKA_ASSIGNORS
 
 __all__ = ["TIMEOUT_SECONDS", "why_refused"]
 
 TIMEOUT_SECONDS = 10.0
 """How long (seconds) the coordinator may take to describe the group."""
-
-_OWN = frozenset({"range", "roundrobin", "cooperative-sticky"})
-"""The strategies of librdkafka."""
 
 _NOT_CLASSIC = "Dead"
 """The state of a group whose coordinator assigns, in an answer of the version that only describes classic groups."""
@@ -47,7 +45,7 @@ def why_refused(settings: Mapping[str, Any], group: str, offered: Sequence[str])
 
 def _without(strategy: str) -> str:
     """Return how a consumer gets a ``strategy`` that librdkafka does not have."""
-    if not strategy or strategy in _OWN:
+    if not strategy or strategy in LIBRDKAFKA_ASSIGNORS:
         return ""
     return (
         f" librdkafka does not have {strategy}: use the consumer of rebalance_agent.clients.confluent_assignors if it "

@@ -23,6 +23,8 @@ __all__ = ["text"]
 _SHOWN = 3
 """Maximum number of teams, of groups with flapping or idle members, and of groups near a limit in a line."""
 
+_SAVING = "partition-seconds per week"
+
 _NAME_CHARACTERS_MAX = 60
 
 
@@ -111,17 +113,17 @@ def _limits(summary: WeeklySummary) -> Iterator[str]:
 
 def _advice(summary: WeeklySummary) -> Iterator[str]:
     found = summary.advice
-    taken, waiting, withheld, unit = found.taken, found.open, found.withheld, " partition-seconds per week"
+    taken, waiting, withheld = found.taken, found.open, found.withheld
     parts = []
     if taken.number:
-        saved = f" save {signed(taken.realised)}{unit}" if taken.measured else ""
+        saved = f" save {signed(taken.realised)} {_SAVING}" if taken.measured else ""
         compared = f" ({signed(taken.predicted_of_measured)} predicted)" if taken.predicted_of_measured else ""
         parts.append(f"{taken.number:,} taken{saved}{compared}")
     if waiting.number:
-        parts.append(f"{waiting.number:,} open would save {amount(waiting.predicted)}{unit}")
+        parts.append(f"{waiting.number:,} open would save {amount(waiting.predicted)} {_SAVING}")
     if found.ignored.number:
         parts.append(
-            f"{found.ignored.number:,} not taken in four weeks would save {amount(found.ignored.predicted)}{unit}"
+            f"{found.ignored.number:,} not taken in four weeks would save {amount(found.ignored.predicted)} {_SAVING}"
         )
     if withheld.number:
         parts.append(f"{withheld.number:,} withheld")

@@ -16,6 +16,7 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import (
+    KIP_848,
     beside,
     commit,
     create_topic,
@@ -30,7 +31,6 @@ from support.rights.granted import deny
 pytestmark = pytest.mark.integration
 
 PATIENCE_S = 60
-CONSUMER = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 
 
 def test_a_topic_that_appears_with_the_first_group_is_read_from_its_first_record():
@@ -123,12 +123,12 @@ def test_a_described_group_is_shown_during_its_rebalance_which_is_one_change(unr
         metric = lambda name, **labels: watched.metric(name, consumergroup="slow", **labels)  # noqa: E731
         is_in = lambda state: metric("kafka_rebalance_group_state", state=state) == 1  # noqa: E731
         lists = lambda: watched.metric("rebalance_agent_poll_duration_seconds_count", poll="list_all")  # noqa: E731
-        with slow_to_give_up(bootstrap, "slow", "t", **CONSUMER) as released:
+        with slow_to_give_up(bootstrap, "slow", "t", **KIP_848) as released:
             owner = {"client_id": "rdkafka", "host": "127.0.0.1"}
             eventually(lambda: metric("kafka_rebalance_owner_partitions", **owner) == 2 and is_in("Stable"))
             joined = lambda: metric("kafka_rebalance_completed_total", trigger="member_joined")  # noqa: E731
             assert not joined()
-            with members(bootstrap, "slow", "t", 1, **CONSUMER):
+            with members(bootstrap, "slow", "t", 1, **KIP_848):
                 eventually(lambda: is_in("Reconciling"))
                 eventually(lambda: metric("kafka_rebalance_members") == 2)
                 until = lists() + 3

@@ -8,15 +8,12 @@ from contextlib import ExitStack
 import pytest
 from confluent_kafka.admin import AclOperation, AdminClient
 
-from support.kafka.hidden_offsets import EVENTS, TRUTH, beside_the_truth, generations, hidden_offsets
+from support.kafka.hidden_offsets import EVENTS, SOON, TRUTH, beside_the_truth, generations, hidden_offsets
 from support.members.share_consumer import share_consumer
-from support.observer.observing import create_topic, eventually, members
+from support.observer.observing import KIP_848, create_topic, eventually, members
 from support.rights.granted import deny
 
 pytestmark = pytest.mark.integration
-
-SOON = {"describe_interval_seconds": 0.5, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
-CONSUMER = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +42,12 @@ def shown(event):
 def test_generations_of_a_consumer_group_are_those_of_the_records(kafka, watched, stack):
     group, bootstrap = "epochs", kafka.bootstrap_servers
     eventually(lambda: watched.metric("rebalance_agent_degraded", mode="admin-only") == 1)
-    with members(bootstrap, "before", "t", 1, **CONSUMER):  # once it is shown, the absence of the other is known
+    with members(bootstrap, "before", "t", 1, **KIP_848):  # once it is shown, the absence of the other is known
         eventually(lambda: watched.source("before") == "describe")
-    with members(bootstrap, group, "t", 1, **CONSUMER):
+    with members(bootstrap, group, "t", 1, **KIP_848):
         eventually(lambda: watched.metric("kafka_rebalance_partitions_unassigned", consumergroup=group) == 0)
         assert watched.source(group) == "describe"
-        with members(bootstrap, group, "t", 1, **CONSUMER):
+        with members(bootstrap, group, "t", 1, **KIP_848):
             eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group) == 2)
             eventually(lambda: any(len(each["members"]) == 2 for each in generations(kafka, EVENTS, group).values()))
             eventually(lambda: any(len(each["members"]) == 2 for each in generations(kafka, TRUTH, group).values()))
@@ -98,7 +95,7 @@ def test_a_refused_description_is_a_degraded_mode_until_the_group_is_gone(kafka,
     watched = stack.enter_context(beside_the_truth(kafka, "SCRAM-SHA-512", **SOON))
     degraded = lambda: json.loads(watched.get("/readyz")[1])["degraded"]  # noqa: E731
     eventually(lambda: "admin-only" in degraded())
-    with members(kafka.bootstrap_servers, "denied", "secret", 1, **CONSUMER):
+    with members(kafka.bootstrap_servers, "denied", "secret", 1, **KIP_848):
         eventually(lambda: "'denied'" in degraded().get("epochs-hidden", ""))
         assert watched.ready()
         assert watched.metric("rebalance_agent_degraded", mode="epochs-hidden") == 1

@@ -7,12 +7,11 @@ import uuid
 import pytest
 
 from support.members.share_consumer import share_consumer
-from support.observer.observing import create_topic, events, eventually, members, observing, slow_to_give_up
+from support.observer.observing import KIP_848, create_topic, events, eventually, members, observing, slow_to_give_up
 
 pytestmark = pytest.mark.integration
 
 # The coordinator sets the heartbeat interval; librdkafka refuses the property.
-KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from support.members.share_consumer import share_consumer
-from support.observer.observing import commit, create_topic, eventually, members, observing
+from support.observer.observing import KIP_848, commit, create_topic, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 
@@ -126,7 +126,7 @@ def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts
 SESSION_S = 45
 """The session timeout of clients and brokers by default."""
 
-PROTOCOLS = {"classic": {}, "consumer": {"group.protocol": "consumer", "heartbeat.interval.ms": None}}
+PROTOCOLS = {"classic": {}, "consumer": KIP_848}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

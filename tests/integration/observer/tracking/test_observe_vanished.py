@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.runtime.watch import cluster_watch as watch
 from rebalance_agent.testing import EmbeddedKafka
-from support.observer.observing import answered, create_topic, eventually, everything, members, observing
+from support.observer.observing import KIP_848, answered, create_topic, eventually, everything, members, observing
 
 pytestmark = pytest.mark.integration
 
@@ -18,7 +18,6 @@ BROKER = {
     "log.retention.check.interval.ms": "200",
     "log.initial.task.delay.ms": "100",
 }
-KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 OFTEN = {"list_all_interval_seconds": 0.5, "topics_interval_seconds": 0.5}
 
 
