@@ -93,7 +93,7 @@ def _rows(tables: DeltaTables, ingest: Callable[[str], None]) -> Iterator[tuple[
     others = Laps()
     others.step("other tables")
     aggregate(tables, SystemClock().now_ms(), lambda _: None)
-    others.step("what must hold")
+    others.step("expectations")
     judge(tables, SystemClock().now_ms(), lambda _: None)
     others.step("")
     for name, seconds, cpu in others.rows:

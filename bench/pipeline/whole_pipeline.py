@@ -133,4 +133,4 @@ def _laps(running: subprocess.Popen[str], seen: Seen) -> Iterator[Lap]:
 
 
 def _short(text: str) -> str:
-    return "what must hold" if text.startswith("what must hold") else text
+    return "expectations" if text.startswith("expectations about") else text

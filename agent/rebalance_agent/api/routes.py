@@ -134,5 +134,5 @@ REBALANCE_ONE = Route(
     "One rebalance with its complete events, and the members' reports from that time.",
     RebalanceDetail,
 )
-OPENAPI = Route("/api/v1/openapi.json", "getOpenapi", "This document.", None)
+OPENAPI = Route("/api/v1/openapi.json", "getOpenapi", "The OpenAPI description of this API.", None)
 ROUTES: tuple[Route, ...] = (GROUPS, GROUP_ONE, REBALANCES, REBALANCE_ONE, OPENAPI)

@@ -98,7 +98,7 @@ class HostSpreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class GroupStall:
-    """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) is certainly stalled."""
+    """The stall of a group as a whole: the share of certainly stalled partitions reached that of `stall_limits`."""
 
     since_ms: Annotated[int, "when the stall began"]
     warning_seconds: Annotated[float, "duration from which `KafkaGroupStalled` counts the stall"]
@@ -119,7 +119,7 @@ class GroupSummary:
     members: Annotated[int, "number of members"]
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
-    copartition_breaks: Annotated[int | None, "partition numbers whose owner differs by topic, if in `copartitioned`"]
+    copartition_breaks: Annotated[int | None, "partition numbers with several owners, for groups in `copartitioned`"]
     skew_ratio: Annotated[float | None, "partitions of the most loaded member / target of that member; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
@@ -130,13 +130,13 @@ class GroupSummary:
     unsettled_ms: Annotated[int | None, "when the last rebalance completed, if it has not settled yet"]
     stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[EmptyGroup | None, "when it became Empty, if it had members; not for `empty_groups_allow`"]
+    empty: Annotated[EmptyGroup | None, "when it lost its last member; absent for groups in `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "rebalances that completed since this process detected the group, settled or not"]
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[
-        tuple[int, ...], "when the last rebalance completed, and those in the 15 minutes before; at most 64"
+        tuple[int, ...], "when the last rebalance and those in the 15 minutes before it completed; at most 64"
     ]
 
 
@@ -207,8 +207,8 @@ class GroupDetail:
     lag_skew_ratio: Annotated[float | None, "skew by lag, if the group is in `lag_groups`"]
     rate_skew_ratio: Annotated[float | None, "skew by produced records, if the group is in `lag_groups`"]
     topic_lags: Annotated[tuple[TopicLag, ...] | None, "lag by topic, highest first, if the group is in `lag_groups`"]
-    copartition_breaks: Annotated[int | None, "partition numbers whose owner differs by topic, if in `copartitioned`"]
-    dead_letter_queue: Annotated[DeadLetterQueue | None, "of a share group, if brokers return it (Kafka 4.4)"]
+    copartition_breaks: Annotated[int | None, "partition numbers with several owners, for groups in `copartitioned`"]
+    dead_letter_queue: Annotated[DeadLetterQueue | None, "queue of a share group, if brokers return it (Kafka 4.4)"]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]

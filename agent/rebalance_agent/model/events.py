@@ -230,7 +230,7 @@ class MemberEvent:
     revision: Annotated[int, "higher if the event is sent again with more information"] = 0
     reason: Annotated[str | None, "the cause of the rebalance according to the client"] = None
     reprocessed_records: Annotated[
-        int | None, "records that are consumed again because of it; absent if the client does not know its position"
+        int | None, "records that are consumed again because of it; absent if the client cannot provide its position"
     ] = None
     join_seconds: Annotated[float | None, "time until the response to JoinGroup, before the callback"] = None
     sync_seconds: Annotated[float | None, "time from that response until the response to SyncGroup"] = None

@@ -19,7 +19,7 @@ CLIENT_VALUE_MAX = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class ClientMetrics:
-    """The last values that a member's client pushed; None if it did not push a value."""
+    """The last values that a member's client pushed. A value that it did not push is absent."""
 
     rebalance_seconds: Annotated[float | None, "the client's longest rebalance"] = None
     failed_rebalances: Annotated[float | None, "rebalances that failed since the client started"] = None
