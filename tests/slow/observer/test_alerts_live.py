@@ -16,6 +16,7 @@ from kafka import KafkaConsumer
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from rebalance_agent.clock import SystemClock
+from support.charts.live_alerts import LiveAlerts
 from support.charts.live_prometheus import Prometheus, server
 from support.charts.live_rules import short
 from support.observer.observing import PATIENCE_S, create_topic, eventually, members, observing
@@ -36,38 +37,6 @@ ALERTS = {
 }
 
 
-class Watch:
-    """The alerts that fire now, and those that fired."""
-
-    def __init__(self, prometheus):
-        self._prometheus = prometheus
-        self._clock = SystemClock()
-        self._began = self._now()
-
-    def _now(self):
-        return self._clock.now_ms() / 1000
-
-    def now(self):
-        """Alerts with their group."""
-        found = self._prometheus.answer("query", query='ALERTS{alertstate="firing"}')["result"]
-        return {(each["metric"]["alertname"], each["metric"].get("consumergroup", "")) for each in found}
-
-    def fired(self, group):
-        """Every alert of the group until now."""
-        expression = f'ALERTS{{alertstate="firing", consumergroup="{group}"}}'
-        found = self._prometheus.over(expression, self._began, self._now(), 1)
-        return {each.labels["alertname"] for each in found}
-
-    def sees(self, expression):
-        eventually(lambda: self._prometheus.answer("query", query=expression)["result"], waiting_for=expression)
-
-    def fires(self, alert, group=""):
-        eventually(lambda: (alert, group) in self.now(), waiting_for=f"{alert} fires")
-
-    def ends(self, alert, group=""):
-        eventually(lambda: (alert, group) not in self.now(), waiting_for=f"{alert} ends")
-
-
 @pytest.fixture(scope="module")
 def watching(tmp_path_factory, kafka):
     """Prometheus and an observer on the session's broker; groups are new in each test."""
@@ -79,9 +48,9 @@ def watching(tmp_path_factory, kafka):
         settings = {"copartitioned": "joins-.*", "stall_limits": "led-.*=0.5,2,6"}
         with observing(kafka.bootstrap_servers, topics_interval_seconds=1, **settings) as watched:
             prometheus.watch("observer", "kafka-rebalance-agent", f"127.0.0.1:{watched.role.port}")
-            yield Watch(prometheus)
+            yield LiveAlerts(prometheus)
         # It has ended, which is the last visible change.
-        Watch(prometheus).fires("RebalanceAgentDown")
+        LiveAlerts(prometheus).fires("RebalanceAgentDown")
 
 
 @pytest.fixture

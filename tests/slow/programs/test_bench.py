@@ -17,8 +17,10 @@ def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows
 
 
+@pytest.mark.timeout(900)
 def test_growth_is_measured_for_all_growing_figures():
-    assert len(measured("growth", scale="0.005")) == 21
+    """It starts many observers, one after the other."""
+    assert len(measured("growth", scale="0.005", patience_s=900)) == 21
 
 
 @pytest.mark.timeout(900)
