@@ -37,7 +37,7 @@ CLUSTERED = Alert(
     "{{ $labels.topic }} is concentrated on few members of $group",
     "For $for, the partitions of topic {{ $labels.topic }} have been on only {{ $value | humanizePercentage }} of the "
     "members of consumer group $group that could own them.",
-    "This is urgent only if the topic lags: then change the assignor to range.",
+    "This is urgent only if the topic lags; in that case, change the assignor to range.",
 )
 
 ONE_HOST = Alert(
@@ -46,9 +46,9 @@ ONE_HOST = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
     """,
     "Many topics of $group are on one host each",
-    "For $for, {{ $value | humanizePercentage }} of the topics that could be on several hosts of consumer group "
-    "$group have each been entirely on one host. If that host fails, the whole topic is stalled; until then, one host "
-    "has the topic's whole load.",
+    "For $for, {{ $value | humanizePercentage }} of the topics of consumer group $group that could be on several hosts "
+    "have each been entirely on one host. If a host fails, all partitions of such a topic are stalled; until then, "
+    "that host has the topic's whole load.",
     "This is urgent only if a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
 )
 
@@ -103,7 +103,8 @@ COPARTITION = Alert(
     "$group has co-partitioned topics on different members",
     "For $for, partitions with the same number have had different owners in consumer group $group, although their "
     "topics are configured as co-partitioned ($count(partition number)). Joins of these partitions miss records.",
-    "Stop the output of wrong results, and use an assignor that gives partitions with the same number to one member.",
+    "If wrong results do harm, stop the application. Then use an assignor that gives partitions with the same number "
+    "to one member.",
 )
 
 LOST = Alert(
@@ -113,7 +114,7 @@ LOST = Alert(
     """,
     "Members of $group failed while they owned partitions",
     "Members of consumer group $group that failed in the last $window owned $count(partition). Partitions of a failed "
-    "member are stalled until the coordinator removes it, and some of their records may be read twice.",
+    "member are stalled until the coordinator removes the member, and some of their records may be read twice.",
     "Check that the failed members have returned and do not fail again.",
 )
 
@@ -124,10 +125,10 @@ DOUBLY_OWNED = Alert(
       >= $partition_seconds
     """,
     "Partitions of $group had two owners",
-    "Members of consumer group $group that the coordinator had removed still held partitions that other members "
-    "already owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both members may "
-    "have processed the same records.",
-    "Use rebalance-agent explain to find the member, and check its log for the cause of the stall.",
+    "The coordinator removed members of consumer group $group, but these members kept their partitions while other "
+    "members already owned them, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both "
+    "members may have processed the same records.",
+    "Use rebalance-agent explain to find the removed member, and check its log for the cause of its removal.",
 )
 
 EXCESS = Alert(
@@ -200,7 +201,7 @@ SHARE_RECORDS = Alert(
     "In the last $window, {{ $value | humanizePercentage }} of the deliveries of share group $group were repeated "
     "deliveries or ended with a rejected record. The broker archives rejected records, and records that are not "
     "accepted at their last delivery; these records are not processed.",
-    "In the consumers' logs, find the records or the consumer that causes this; the board shows the number of "
+    "Find the cause in the consumers' logs: certain records, or a certain consumer. The board shows the number of "
     "deliveries and the acknowledgements.",
     Board.MEMBERS,
 )

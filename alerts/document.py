@@ -22,7 +22,7 @@ _HEAD = """\
 These are rules for Prometheus (2.42 or newer). They use the metrics of the [observer](observe.md) and the
 [sidecars](sidecar.md). Every alert has a runbook, and the alert's text contains the measured value. If an alert has
 fired, start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire
-when, in replays of faults and of fleets without faults. The [glossary](glossary.md) explains terms such as *lower
+in replays of faults and of fleets without faults, and when. The [glossary](glossary.md) explains terms such as *lower
 bound*.
 
 ## Load them

@@ -75,7 +75,8 @@ def quiet_fleets(day: list[dict[str, Any]], week: list[dict[str, Any]], severity
         if size["planted"]:
             parts.append(_PLANTED.format(count=len(size["planted"])))
     fired = {row["alert"] for row in (*day[1:], *week[1:])}
-    return [*parts, "**Why they fire.**", "\n".join(_reason(alert) for alert in sorted(fired, key=_order(severity)))]
+    reasons = "\n".join(_reason(alert) for alert in sorted(fired, key=_order(severity)))
+    return [*parts, "**Why these alerts fire.**", reasons]
 
 
 def _order(severity: dict[str, str]) -> Callable[[str], tuple[bool, str]]:

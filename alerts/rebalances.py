@@ -88,7 +88,8 @@ NOOP = Alert(
       )
     """,
     "Rebalances of $group change nothing",
-    "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Each of them caused a stall.",
+    "In the last $window, $count(rebalance) of consumer group $group moved no partitions. Under an "
+    "eager assignor, each of them stalled all partitions.",
     "Use rebalance-agent explain or the coordinator's log to find the member that starts these rebalances, and check "
     "what this member does at these times.",
 )

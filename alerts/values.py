@@ -63,19 +63,19 @@ def seconds(duration: str) -> float:
 def _read(path: Path) -> dict[str, Any]:
     found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     if not isinstance(found, dict):
-        raise ValuesError(f"{path}: must have the keys of {DEFAULTS.name}")
+        raise ValuesError(f"{path}: the file must have the keys of {DEFAULTS.name}")
     return found
 
 
 def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - any YAML value
     if isinstance(base, dict):
         if not isinstance(above, dict):
-            raise ValuesError(f"{where}: must contain {', '.join(base)}")
+            raise ValuesError(f"{where}: expected a mapping with the keys {', '.join(base)}")
         if unknown := sorted(set(above) - set(base)):
             close = difflib.get_close_matches(str(unknown[0]), base, 1)
-            meant = f"did you mean {close[0]}? " if close else ""
+            meant = f" (did you mean {close[0]}?)" if close else ""
             names = ", ".join(map(str, unknown))
-            raise ValuesError(f"{where}: unknown {names}; {meant}valid names: {', '.join(base)}")
+            raise ValuesError(f"{where}: unknown name: {names}{meant}; valid names: {', '.join(base)}")
         return base | {key: _over(base[key], value, f"{where}: {key}") for key, value in above.items()}
     return _words(base, above, where) if isinstance(base, str) else _number(base, above, where)
 

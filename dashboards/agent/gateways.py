@@ -41,7 +41,7 @@ DELAY = Panel(
 FRAMES = Panel(
     23,
     "Gateways: strategy outcomes",
-    "Do groups use the strategy of their gateway? assigned: yes; not_chosen: a member without a gateway does not "
+    "Do groups use the strategy of their gateway? assigned: they do; not_chosen: a member without a gateway does not "
     "offer the strategy; misfit, foreign: the strategy does not match the client; failed: the frame was forwarded "
     "unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
@@ -67,9 +67,9 @@ COST = Panel(
     24,
     "Gateways: cost and benefit of seats",
     "How many partition-seconds of stall do vacant seats cost (upper bound)? Counted when the seat is taken or given "
-    "up; observe: the cost that mode 'on' would have had. saved after kills: how much earlier partitions of killed "
-    "consumers were free again (lower bound), in partition-seconds, counted when the session would have ended. "
-    "newcomers waited: how much later newcomers began to work because they joined together.",
+    "up; observe: the cost that mode 'on' would have had. saved after kills: how much earlier other members took over "
+    "partitions of killed consumers (lower bound), in partition-seconds, counted when the session would have ended. "
+    "newcomers waited: how much later newcomers started to consume because they joined together.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),

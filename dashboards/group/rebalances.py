@@ -63,7 +63,7 @@ PHASES = Panel(
     13,
     "Phases of the last rebalance",
     "How long did each phase of the last rebalance take? join: waiting for the slowest member; sync: the leader's "
-    "assign(). In consumer, share and streams groups, assignor wait: until the coordinator had assigned; reconcile: "
+    "assign(). In other types of groups, assignor wait: until the coordinator had a new assignment; reconcile: "
     "until all members had received its assignment.",
     tuple(
         of(f"kafka_rebalance_last_{phase.replace(' ', '_')}_seconds", phase)
@@ -114,7 +114,7 @@ STANDING = Panel(
     "How many partitions were stalled at the same time? Stalled partition-seconds per second. stalled: the lower "
     "bound; at most: the upper bound, added when a rebalance settles. subscribed: the number of subscribed "
     "partitions, which an eager rebalance stalls. no owner: partitions without an owner outside rebalances, because "
-    "the group is Empty or the assignment left them out. two owners: partitions that a removed member still held, "
+    "the group is Empty or the assignment left them out. two owners: partitions that a removed member kept, "
     "shown when the member gives them up. catching up: moved partitions whose owner has not yet read what was "
     "appended before it took them over (lower bound; only groups in lag_groups).",
     (
@@ -148,7 +148,7 @@ FOR_NOTHING = Panel(
     "How many rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked "
     "their partitions or joined too late (Slowest member names them); aborted: started and not completed; "
     "assign_error: the leader's assign() raised an exception; no-op: all members kept their partitions; follow-up: "
-    "second generation of a cooperative rebalance; polled: changes of a group that is only visible in polls.",
+    "second generation of a cooperative rebalance; polled: changes of a group that the observer only polls.",
     (
         counted("kafka_rebalance_failed_total", "{{reason}}", "reason"),
         counted("kafka_rebalance_members_expelled_total", "too slow"),

@@ -37,8 +37,8 @@ RUNS = Panel(
     "Which assignor and protocol does the group use, and what is the source of this information? Eager assignors stop "
     "every partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
     "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the group "
-    "is deleted and created again. Dead letter queue: the topic to which brokers write what a share group rejects or "
-    "fails to process.",
+    "is deleted and created again. Dead letter queue: the topic to which brokers write records that a share group "
+    "rejects or fails to process.",
     (
         Query(
             gauge(
@@ -69,8 +69,8 @@ MEMBERS = Panel(
     "Membership",
     "How did the membership change? idle: members without a partition that should have one; flapping: members that "
     "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and for 15 minutes after "
-    "that. Of streams groups (KIP-1071) also the tasks: active tasks, standby copies, and warm-up copies of tasks that "
-    "are to move.",
+    "that. For streams groups (KIP-1071), also the tasks: active tasks, standby copies, and warm-up copies of tasks "
+    "that will move.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),

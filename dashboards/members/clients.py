@@ -56,9 +56,9 @@ LIBRARIES = Panel(
 REBALANCES = Panel(
     20,
     "Rebalances measured by clients",
-    "How long do rebalances and their callbacks take, as measured by clients? The longest in the client's own window: "
-    "since its last push for librdkafka, the last minute for Java. Callbacks: Java only. The ten slowest clients are "
-    "shown.",
+    "How long do rebalances and their callbacks take, as measured by clients? The longest time in the client's own "
+    "window: since its last push for librdkafka, the last minute for Java. Callbacks: Java only. The ten slowest "
+    "clients are shown.",
     (
         slowest("rebalance_seconds", f"{NAME} rebalance"),
         slowest("callback_seconds", f"{NAME} {{{{callback}}}}", "callback"),
@@ -89,7 +89,7 @@ IDLE = Panel(
     22,
     "Idle time of consumers",
     "Do consumers have spare time? The share of its time that a consumer spends in poll(): near 0, it is always "
-    "processing, and will be the first to be late for polls and rebalances. The ten consumers with the lowest share "
+    "processing, and is likely to poll and to rejoin late. The ten consumers with the lowest share "
     "are shown.",
     (Query(worst(10, gauge(IDLE_RATIO, MEMBER, *HOST), f"-min by ({', '.join(HOST)}) ({LOWEST})", *HOST), NAME),),
     unit="percentunit",
@@ -99,7 +99,7 @@ IDLE = Panel(
 COMMITS = Panel(
     23,
     "Duration of commits",
-    "How long do offset commits take? The longest in the client's own window; the ten slowest clients are shown. A "
+    "How long do offset commits take? The longest time in the client's window; the ten slowest clients are shown. A "
     "slow commit in the revoked callback delays the rebalance.",
     (slowest("commit_seconds", NAME),),
     Look.DOTS,

@@ -85,16 +85,16 @@ def test_rules_with_other_values_are_written_to_another_folder(tmp_path):
 @pytest.mark.parametrize(
     ("mine", "what"),
     [
-        ("alerts: {KafkaGroupStorm: {}}", "KafkaGroupRebalanceStorm? valid names: KafkaGroupRebalanceStuck"),
+        ("alerts: {KafkaGroupStorm: {}}", "KafkaGroupRebalanceStorm?); valid names: KafkaGroupRebalanceStuck"),
         (
             "alerts: {KafkaGroupRebalanceSlow: {second: 1}}",
-            "unknown second; did you mean seconds? valid names: severity, for, seconds",
+            "unknown name: second (did you mean seconds?); valid names: severity, for, seconds",
         ),
         ("alerts: {KafkaGroupRebalanceSlow: {seconds: 2m}}", "'2m' is not a number such as 60"),
         ("alerts: {KafkaGroupRebalanceSlow: {for: 2 minutes}}", "'2 minutes' is not a duration"),
         ("alerts: {KafkaGroupRebalanceSlow: {for: 2}}", "2 is not a string such as 1m"),
         ("alerts: {KafkaGroupRebalanceSlow: {severity: page}}", "'page' is not one of critical, warning, info"),
-        ("alerts: {KafkaGroupRebalanceSlow: 3}", "must contain severity, for, seconds"),
+        ("alerts: {KafkaGroupRebalanceSlow: 3}", "expected a mapping with the keys severity, for, seconds"),
         ("shared: {across: mean}", "'mean' is not one of sum, max"),
     ],
 )

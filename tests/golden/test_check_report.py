@@ -23,7 +23,7 @@ GONE = Finding(
     "server kafka-2:9093",
     FindingStatus.FAILED,
     detail="TLS: the server's certificate has expired (certificate has expired)",
-    fix="it must be renewed on the broker",
+    fix="renew the certificate on the broker",
     reached=False,
 )
 FOUND = (

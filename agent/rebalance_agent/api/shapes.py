@@ -61,7 +61,7 @@ class RebalanceKind(StrEnum):
 class ApiError:
     """An error."""
 
-    error: Annotated[str, "the error, and the solution"]
+    error: Annotated[str, "the error, and how to correct it"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class LagSummary:
     """The lag of a group."""
 
     offsets: Annotated[int, "offsets between committed and end offsets, summed over the group's partitions"]
-    seconds: Annotated[float | None, "age of the oldest unread record, from the rate at which end offsets grew"]
+    seconds: Annotated[float | None, "age of the oldest unread record, computed from the growth of end offsets"]
     appended_per_second: Annotated[float | None, "offsets per second by which the end offsets grow"]
     stuck: Annotated[StuckPartition | None, "the owned partition without progress for the longest time, if any"]
     catch_up: Annotated[CatchUp | None, "the current or last catch-up; lower bounds; null in share groups"]
@@ -92,8 +92,8 @@ class HostSpreadSummary:
     topics: Annotated[int, "topics that could be on several hosts"]
     on_one_host: Annotated[int, "number of these topics that are entirely on one host"]
     hosts: Annotated[int, "hosts that could own partitions of these topics"]
-    ratio: Annotated[float, "mean over these topics of hosts / possible hosts; 1 is best"]
-    clustered_ratio: Annotated[float, "`on_one_host` / `topics`; 0 if this could be chance"]
+    ratio: Annotated[float, "number of hosts divided by possible number, mean over these topics; 1 is best"]
+    clustered_ratio: Annotated[float, "`on_one_host` divided by `topics`; 0 if this could be chance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +120,10 @@ class GroupSummary:
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
     copartition_breaks: Annotated[int | None, "partition numbers with several owners, for groups in `copartitioned`"]
-    skew_ratio: Annotated[float | None, "partitions of the most loaded member / target of that member; 1 is best"]
+    skew_ratio: Annotated[float | None, "partitions of the most loaded member divided by its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
-    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions that others owned"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that kept partitions that others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "whether members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance; it waits for the members in `pending`"]
@@ -136,7 +136,7 @@ class GroupSummary:
     aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[
-        tuple[int, ...], "when the last rebalance and those in the 15 minutes before it completed; at most 64"
+        tuple[int, ...], "completion times of the last rebalance and of those in the 15 minutes before it; at most 64"
     ]
 
 
@@ -189,7 +189,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds in which removed members held partitions that others owned, if members report"
+        float | None, "partition-seconds for which removed members kept partitions that others owned, if members report"
     ]
 
 

@@ -52,7 +52,7 @@ def instrument(
     """
     kinds = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(consumer).__mro__]
     if any(package == "rebalance_agent" for package, _ in kinds):
-        raise InvalidInputError("consumer", "reports its rebalances already")
+        raise InvalidInputError("consumer", "already reports its rebalances")
     client = next((kind for kind in kinds if kind in _ADAPTERS), None)
     if client is None:
         expected = "a consumer of confluent-kafka, kafka-python or aiokafka"

@@ -29,7 +29,7 @@ class _TimedReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - any writable buffer
         left = self._end - self._clock.monotonic()
         if left <= 0:
-            raise TimeoutError("the answer was not complete in time")
+            raise TimeoutError("the response was not complete in time")
         self._socket.settimeout(left)
         size = self._source.readinto(buffer)
         self._socket.settimeout(self._seconds)  # for the next request on this connection

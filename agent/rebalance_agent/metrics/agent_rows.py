@@ -160,8 +160,8 @@ OTLP_EXPORTS = agent_row(
     "otlp_exports_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Exports of all metrics over OTLP. accepted: the collector accepted the export; failed: it did not, and the next "
-    "export has all counts.",
+    "Exports of all metrics over OTLP. accepted: the collector accepted the export; failed: it did not; the next "
+    "export contains all counts.",
     "exports",
     {"outcome": ("accepted", "failed")},
 )
@@ -169,7 +169,7 @@ REQUESTS_REJECTED = agent_row(
     "requests_rejected_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Rejected posts of events, by HTTP status.",
+    "Rejected POST requests with events, by HTTP status.",
     "requests",
     {"status": ("400", "401", "403", "404", "405", "411", "413", "429", "503")},
 )
@@ -177,9 +177,10 @@ CONNECTIONS_CUT = agent_row(
     "connections_cut_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Connections of HTTP clients that the agent closed. slow_head, slow_body: no complete head or body of a request in "
-    "time; slow_answer: the client did not read the response in time, or other connections needed its memory; room: it "
-    "was idle while other connections needed its place; refused: too many open connections or requests.",
+    "Connections of HTTP clients that the agent closed. slow_head, slow_body: no complete head or body of a request "
+    "in time; slow_answer: the client did not read the response in time, or other connections needed its memory; "
+    "room: the connection was idle while another connection needed its place; refused: too many open connections or "
+    "requests.",
     "connections",
     {"reason": ("slow_head", "slow_body", "slow_answer", "room", "refused")},
 )
@@ -271,7 +272,7 @@ OFFSETS_MAX_BYTES = agent_row(
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
     "max.message.bytes of the offsets topic, which limits kafka_rebalance_group_metadata_bytes; absent if the "
-    "observer has no permission DescribeConfigs on the topic.",
+    "observer does not have the permission DescribeConfigs on the topic.",
     "bytes",
 )
 LOADS_LEFT_OUT = agent_row(

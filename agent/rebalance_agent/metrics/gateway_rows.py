@@ -92,7 +92,7 @@ GATEWAY_PASS_SECONDS = agent_row(
     "gateway_pass_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "Latency that the gateway added to frames that it forwarded unread, from the last byte received to the last byte "
+    "Latency that the gateway added to frames that it did not parse, from the last byte received to the last byte "
     "sent. Frames that were forwarded together count once; waiting for a slow receiver is included.",
     "seconds",
     {"direction": DIRECTIONS},
@@ -102,7 +102,7 @@ GATEWAY_READ_SECONDS = agent_row(
     "gateway_read_seconds",
     MetricType.HISTOGRAM,
     ExporterRole.GATEWAY,
-    "Latency that the gateway added to each frame that it read, from the last byte received to the last byte sent.",
+    "Latency that the gateway added to each frame that it parsed, from the last byte received to the last byte sent.",
     "seconds",
     {"api": (*READ_APIS.values(), OTHER)},
     READ_BUCKETS,
@@ -113,9 +113,9 @@ GATEWAY_REFUSED = agent_row(
     ExporterRole.GATEWAY,
     "Connections that the gateway closed. failed: an error in the gateway; malformed, mismatched, oversized, "
     "truncated: the data does not follow Kafka's protocol; room: too many open connections, or too many large frames "
-    "in memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that is read did not arrive in time, or "
-    "was not received while others waited for its memory; stuck: one side disconnected, and the other neither "
-    "received nor sent data; tls: the handshake failed; unreachable: no broker accepted the connection.",
+    "in memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that is parsed did not arrive in time, "
+    "or the receiver did not accept a frame whose memory other frames needed; stuck: one side disconnected, and the "
+    "other neither received nor sent data; tls: the handshake failed; unreachable: no broker accepted the connection.",
     "connections",
     {
         "reason": (
@@ -220,17 +220,17 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Acts of the gateway on seats. hold: the gateway held the JoinGroup of a newcomer (in groups of KIP-848: its first "
-    "heartbeat); seat: a newcomer joined with a seat of its own; admit: a newcomer joined after it had waited until "
-    "the next multiple of gateway_admission_seconds; handover: a newcomer took the seat of its predecessor; claim: the "
-    "gateway requested the lock of a seat that a gateway offers; pass_join: the JoinGroup was forwarded unchanged; "
-    "keep: the gateway answered a leave and kept the seat; give_up: the gateway removed the member of a seat without a "
-    "consumer; pass_leave: the leave was forwarded unchanged; restore: a member continued with the seat that it had "
-    "before the gateway restarted. done: without an error; failed: an error of the gateway, or no answer; refused: by "
-    "the coordinator; predicted: would have been done (mode 'observe'). Acts with outcome done are counted again once "
-    "their result is known. right: the group did not rebalance for a handover, newcomers that were admitted together "
-    "caused one rebalance, a newcomer took a kept seat, or a killed consumer whose seat was given up sent no more "
-    "requests; wrong: the opposite; unknown: neither can be proven.",
+    "Acts of the gateway on seats. hold: the gateway held the JoinGroup of a newcomer (in groups of KIP-848: its "
+    "first heartbeat); seat: a newcomer joined with a seat of its own; admit: a newcomer joined after it had waited "
+    "until the next multiple of gateway_admission_seconds; handover: a newcomer took the seat of its predecessor; "
+    "claim: the gateway requested the lock of a seat that a gateway offers; pass_join: the JoinGroup was forwarded "
+    "unchanged; keep: the gateway answered a leave and kept the seat; give_up: the gateway removed the member of a "
+    "seat without a consumer; pass_leave: the leave was forwarded unchanged; restore: a member continued with the "
+    "seat that it had before the gateway restarted. done: without an error; failed: an error in the gateway, or no "
+    "response; refused: the coordinator refused the act; predicted: the act would have been done (mode 'observe'). "
+    "Acts with outcome done are counted again once their result is known. right: the group did not rebalance for a "
+    "handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "
+    "consumer whose seat was given up sent no more requests; wrong: the opposite; unknown: neither can be proven.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
@@ -252,9 +252,9 @@ GATEWAY_SEATS_SPARED_SECONDS = agent_row(
     "gateway_seats_spared_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "How much earlier partitions of killed consumers were free than if the coordinator had removed the member, summed "
-    "over partitions: a lower bound, counted when the session would have ended. Stalls of avoided rebalances "
-    "are not included.",
+    "Time by which partitions of killed consumers became available earlier than without the gateway, summed over "
+    "partitions: a lower bound, counted when the session would have ended. Stalls of avoided rebalances are not "
+    "included.",
     "seconds",
 )
 GATEWAY_SEATS_KEPT_SECONDS = agent_row(
@@ -270,7 +270,8 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Time that newcomers waited (mode 'on') or would have waited (mode 'observe') for the next multiple of "
-    "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
+    "gateway_admission_seconds after the hold, summed over newcomers: the delay before they started to "
+    "consume.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -278,7 +279,7 @@ GATEWAY_SEATS_HELD = agent_row(
     "gateway_seats_held_joins",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "JoinGroups, and first heartbeats of members of KIP-848, that the gateway holds, for a predecessor or for the next "
+    "JoinGroups, and first heartbeats in KIP-848 groups, that the gateway holds for a predecessor or until the next "
     "time at which newcomers join together.",
     "requests",
 )
@@ -293,7 +294,7 @@ GATEWAY_SEATS_OFF = agent_row(
     "gateway_seats_switched_off",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Whether the file gateway_seats_switch_file switches the seats of all groups off (1) or not (0).",
+    "1 if the file gateway_seats_switch_file switches the seats of all groups off, otherwise 0.",
     "",
 )
 GATEWAY_SEATS_WRONG = agent_row(

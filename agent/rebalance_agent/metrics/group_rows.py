@@ -78,8 +78,8 @@ IDLE_MEMBERS = gauge(
 STREAMS_TASKS = labelled(
     "kafka_rebalance_streams_tasks",
     MetricType.GAUGE,
-    "Tasks that the members of a streams group (KIP-1071) have. active: they process records; standby: they are copies "
-    "of the state of active tasks; warmup: they are copies for a move, and become active when they are complete.",
+    "Tasks of the members of a streams group (KIP-1071). active: tasks that process records; standby: copies of the "
+    "state of active tasks; warmup: copies for a move, which become active when they are complete.",
     {"kind": tuple(TaskKind)},
     "tasks",
     samples=lambda group: [((kind,), number) for kind, number in (group.view.streams_tasks or {}).items()],
@@ -88,9 +88,10 @@ STREAMS_TASKS = labelled(
 DEAD_LETTER_QUEUE = labelled(
     "kafka_rebalance_share_dead_letter_queue_info",
     MetricType.INFO,
-    "Topic to which brokers write what a share group rejects or fails to process (KIP-1191); always 1. copies_records: "
-    "whether each record's key and value are copied, or only headers that name the record. Absent if the group has no "
-    "such topic, and if its settings cannot be read (before Kafka 4.4, or without DescribeConfigs on the group).",
+    "Topic to which brokers write records that a share group rejects or fails to process (KIP-1191); always 1. "
+    "copies_records: whether each record's key and value are copied, or only headers that identify the record. Absent "
+    "if the group has no such topic, or if its settings cannot be read (before Kafka 4.4, or without DescribeConfigs "
+    "on the group).",
     {"topic": (), "copies_records": ("true", "false")},
     samples=values.dead_letter_queue,
     series=lambda group_type: int(group_type is GroupType.SHARE),
@@ -181,7 +182,8 @@ LAST_ASSIGNOR_WAIT = gauge(
 )
 LAST_RECONCILE = gauge(
     "last_reconcile_seconds",
-    "From the coordinator's last assignment until all members have it. Consumer, share and streams groups only.",
+    "Time from the coordinator's last assignment until all members have received it. Consumer, share and streams "
+    "groups only.",
     "seconds",
     value=lambda view: view.last_reconcile_seconds,
     series=lambda group_type: 1 - _classic(group_type),
@@ -210,8 +212,8 @@ GROUP_STALLED_SECONDS = GroupMetric(
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
     "Time for which at least a share of the group's partitions (default: half) was stalled (lower bound). A stall "
-    "counts after it has reached the limit of label limit (default: warning 30 s, critical 90 s). Its whole time is "
-    "then added, and the value grows while the stall lasts. Setting stall_limits contains the share and the limits.",
+    "counts after it has reached a limit (label limit; default: warning 30 s, critical 90 s). Its whole time is then "
+    "added, and the value grows while the stall lasts. The setting stall_limits contains the share and the limits.",
     (*GROUP_LABEL, "limit"),
     "seconds",
     {"limit": tuple(Limit)},
@@ -221,20 +223,22 @@ GROUP_STALLED_SECONDS = GroupMetric(
 STALLED_PARTITION_SECONDS = running(
     "kafka_rebalance_stalled_partition_seconds_total",
     MetricType.COUNTER,
-    "Stalled service time (lower bound), summed over partitions.",
+    "Time for which partitions were stalled (lower bound), summed over partitions.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 0),
 )
 STALLED_PARTITION_SECONDS_UPPER = counter(
     "stalled_partition_seconds_upper",
-    "Stalled service time (upper bound where known), summed over partitions; counted when a rebalance settles.",
+    "Time for which partitions were stalled (upper bound where known), summed over partitions; counted when a "
+    "rebalance settles.",
     "partition-seconds",
     value=lambda counters: counters.upper_stalled_partition_seconds,
 )
 PARTITION_SECONDS = running(
     "kafka_rebalance_partition_seconds_total",
     MetricType.COUNTER,
-    "Possible service time, summed over partitions.",
+    "Time multiplied by the number of subscribed partitions, stalled time included; does not grow while the group is "
+    "Empty.",
     "partition-seconds",
     running=lambda view, now_ms: values.partition_seconds(view, now_ms, 1),
     at_rest=True,
@@ -299,9 +303,8 @@ EXPELLED = counter(
 )
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
-    "Seconds during which a member that the coordinator had removed still held partitions that other members owned "
-    "(lower bound), summed over partitions; counted when the removed member reports that it gave them up. Absent "
-    "until members report.",
+    "Seconds for which removed members kept partitions that other members already owned (lower bound), summed over "
+    "partitions; counted when the removed member reports that it gave them up. Absent until members report.",
     "partition-seconds",
     value=lambda counters: counters.doubly_owned_partition_seconds,
     series=_on_request,
@@ -318,7 +321,7 @@ MOVED_EXCESS = counter(
 SKEW = labelled(
     "kafka_rebalance_assignment_skew_ratio",
     MetricType.GAUGE,
-    "Highest load of a member / reference load; 1 is best. For partitions (in Kafka Streams: tasks), the "
+    "Highest load of a member divided by a reference load; 1 is best. For partitions (in Kafka Streams: tasks), the "
     "reference is the load that the strategy promises. For lag (records behind) and rate (records/s produced), the "
     "highest load cannot be below the reference in any assignment, and only groups in lag_groups have these values.",
     {"weight": ("partitions", "lag", "rate")},
@@ -335,7 +338,8 @@ IMBALANCE = gauge(
 TOPIC_SPREAD = labelled(
     "kafka_rebalance_topic_spread_ratio",
     MetricType.GAUGE,
-    "Owners of the topic / possible owners. Only the lowest values of a group are exported, and only values below 1.",
+    "Number of the topic's owners divided by the possible number of owners. Only the lowest values of a group are "
+    "exported, and only values below 1.",
     ("topic",),
     "ratio",
     samples=values.worst_topics,
@@ -343,8 +347,8 @@ TOPIC_SPREAD = labelled(
 )
 HOST_SPREAD = gauge(
     "host_spread_ratio",
-    "Hosts that own partitions of a topic / possible hosts, mean over topics; 1 is best. Absent if no topic could be "
-    "on several hosts.",
+    "Number of hosts that own partitions of a topic divided by the possible number of hosts, as a mean over topics; 1 "
+    "is best. Absent if no topic could be on several hosts.",
     "ratio",
     value=lambda view: view.host_spread.ratio if view.host_spread else None,
 )
@@ -386,8 +390,8 @@ SEAT_TAKEN = labelled(
     "kafka_rebalance_seat_taken_timestamp_seconds",
     MetricType.GAUGE,
     "Unix time at which a consumer took over a member's seat behind a gateway: client_id and host identify the member "
-    "that the coordinator shows, occupant_client_id and occupant_host the consumer that now has the seat. Only the "
-    "newest max_member_series takeovers of a group are exported.",
+    "that the coordinator shows; occupant_client_id and occupant_host identify the consumer that now has the seat. "
+    "Only the newest max_member_series takeovers of a group are exported.",
     ("client_id", "host", "occupant_client_id", "occupant_host"),
     "seconds",
     samples=values.seats_taken,
@@ -415,7 +419,7 @@ TOPIC_PARTITIONS = labelled(
 ROLLOUT = gauge(
     "rollout_in_progress",
     "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
-    "last replacement; 0 otherwise, and while it fails: a generation was aborted, or a departed member was not "
+    "last replacement; 0 otherwise, and if the deploy fails: a generation was aborted, or a departed member was not "
     "replaced.",
     value=lambda view: None if polled(view) else int(view.rollout_in_progress),
 )
@@ -439,10 +443,10 @@ SLOWEST_MEMBER = running(
 DEPARTURES = running(
     "kafka_rebalance_departures",
     MetricType.GAUGE,
-    "How often this member departed, at most 15 minutes apart; shown for an hour after the last departure. Only for "
-    "members that failed or were expelled (according to reports, commits, or the coordinator's records), or that "
-    "departed at least three times. how: the kind of the last departure. At most five members: members that failed, "
-    "and members that departed most often.",
+    "Number of departures of this member, each at most 15 minutes after the previous one; shown for an hour after the "
+    "last one. Only for members that failed or were expelled (according to reports, commits, or the coordinator's "
+    "records), or that departed at least three times. how: the kind of the last departure. At most five members: "
+    "members that failed, and members that departed most often.",
     "departures",
     (*_OWNER, "how"),
     {"how": ("left", "failed", "expelled", "unknown")},

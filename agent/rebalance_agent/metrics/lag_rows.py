@@ -34,8 +34,8 @@ GROUP_LAG_OFFSETS = _row(
 )
 GROUP_LAG_SECONDS = _row(
     "group_lag_seconds",
-    "Age of the oldest record that the group has yet to read, from the rate at which end offsets grew; 0 without a "
-    "lag. Absent if there is a lag but nothing was produced since the observer's first measurement.",
+    "Age of the oldest record that the group has not read yet, computed from the growth of the end offsets; 0 without "
+    "lag. Absent if there is lag, but no record was produced since the observer's first measurement.",
     "seconds",
 )
 STUCK_SECONDS = _row(
@@ -64,7 +64,7 @@ CATCH_UP_PARTITION_SECONDS = _row(
 )
 TOPIC_LAG_OFFSETS = _row(
     "topic_lag_offsets",
-    "Consumer lag by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
+    "Consumer lag by topic, in descending order; topics beyond max_lag_topics are summed up in _folded.",
     "offsets",
     "topic",
 )

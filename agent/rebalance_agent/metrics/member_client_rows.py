@@ -49,7 +49,8 @@ CLIENT_INFO = Metric(
     "kafka_rebalance_member_client_info",
     MetricType.INFO,
     ExporterRole.GATEWAY,
-    "Client library of a member, as the client names it (ApiVersions, KIP-511). Absent if the client sends no name.",
+    "Name and version of a member's client library, as sent by the client (ApiVersions, KIP-511). Absent if the client "
+    "sends no name.",
     (*_CLIENT, "software", "version"),
 )
 CLIENT_POLL_LIMIT = _row(
@@ -71,7 +72,7 @@ CLIENT_REBALANCING = _row(
 CLIENT_FAILED_REBALANCES = _row(
     "failed_rebalances_total",
     MetricType.COUNTER,
-    "Rebalances of the client that failed since its start. Java only.",
+    "Rebalances that failed since the client's start, as the client counts them. Java only.",
     "rebalances",
 )
 CLIENT_CALLBACK = _row(
@@ -142,16 +143,17 @@ def _share_row(name: str, text: str, values: Mapping[str, tuple[str, ...]]) -> M
 
 SHARE_ACQUIRED = _share_row(
     "acquired_records_total",
-    "Records that consumers of a share group acquired through this gateway, by delivery count. 2 and higher: delivered "
-    "again, after a release or because the acquisition lock expired. The broker archives a record that is not accepted "
-    "at its last delivery (group.share.delivery.count.limit, 5 by default). Control records count, too.",
+    "Records that consumers of a share group acquired through this gateway, by delivery count. 2 and higher: records "
+    "that were delivered again, after a release or because the acquisition lock expired. The broker archives a record "
+    "that is not accepted at its last delivery (group.share.delivery.count.limit, 5 by default). Control records "
+    "count, too.",
     {"delivery": DELIVERIES},
 )
 SHARE_ACKNOWLEDGED = _share_row(
     "acknowledged_records_total",
-    "Records that consumers of a share group acknowledged through this gateway, and whose partition the broker did not "
-    "refuse. accept: processed; release: to be delivered again; reject: archived; renew: the acquisition lock was "
-    "renewed (KIP-1222); gap: offsets without a record.",
+    "Records that consumers of a share group acknowledged through this gateway, in partitions for which the broker "
+    "returned no error. accept: processed; release: to be delivered again; reject: archived; renew: the acquisition "
+    "lock was renewed (KIP-1222); gap: offsets without a record.",
     {"type": ACKNOWLEDGE_TYPES},
 )
 

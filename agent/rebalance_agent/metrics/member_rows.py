@@ -110,7 +110,7 @@ USER_DATA_ERRORS = _row(
     "user_data_errors_total",
     MetricType.COUNTER,
     "Members whose user data could not be decoded or encoded, or was missing although the strategy failover needs it. "
-    "A member counts in each assign() call.",
+    "Such a member counts once in each assign() call.",
     "members",
     ("consumergroup", "assignor"),
 )
@@ -136,7 +136,8 @@ REJECTED_COMMITS = _row(
 SKEW = _row(
     "assignment_skew_ratio",
     MetricType.GAUGE,
-    "Skew of the last assignment that this member computed as leader: highest load / promised load; 1 is best.",
+    "Skew of the last assignment that this member computed as leader: the highest load divided by the promised load; 1 "
+    "is best.",
     "ratio",
 )
 MISSING_STANDBYS = _row(

@@ -230,7 +230,7 @@ class MemberEvent:
     revision: Annotated[int, "higher if the event is sent again with more information"] = 0
     reason: Annotated[str | None, "the cause of the rebalance according to the client"] = None
     reprocessed_records: Annotated[
-        int | None, "records that are consumed again because of it; absent if the client cannot provide its position"
+        int | None, "records that are consumed again because of the rebalance; absent if the client has no position"
     ] = None
     join_seconds: Annotated[float | None, "time until the response to JoinGroup, before the callback"] = None
     sync_seconds: Annotated[float | None, "time from that response until the response to SyncGroup"] = None
@@ -238,7 +238,7 @@ class MemberEvent:
         Evidence | None, "gateway if a gateway derived the event from the member's frames; absent if a client reports"
     ] = None
     stop_seconds: Annotated[
-        float | None, "from gateways: time from the response that asked the member to rejoin until it did"
+        float | None, "from gateways: time from the response that asked the member to rejoin until the member rejoined"
     ] = None
     rejected_commits: Annotated[
         int | None, "from gateways: partitions whose commits were rejected since the previous event"

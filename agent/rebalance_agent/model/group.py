@@ -155,11 +155,12 @@ class StreamsMember:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterQueue:
-    """The topic to which brokers write what a share group rejects or fails to process (KIP-1191)."""
+    """The topic to which brokers write records that a share group rejects or fails to process (KIP-1191)."""
 
     topic: Annotated[str, "the topic; empty if the group has none"]
     copies_records: Annotated[
-        bool, "whether each record's key and value are copied; otherwise only headers that name the record are written"
+        bool,
+        "whether each record's key and value are copied; otherwise only headers that identify the record are written",
     ]
 
 

@@ -123,7 +123,7 @@ class VanishedGroups:
                 continue
             times = doubt.times + (0 <= doubt.end <= reached.get(doubt.partition, -1))
             if times >= TIMES:
-                _log.warning("group %r is gone: its coordinator does not know it, and wrote no tombstone", name)
+                _log.warning("group %r is gone: its coordinator does not have it, and wrote no tombstone", name)
                 self.context.inbox.offer(GroupVanished(self.context.clock.now_ms(), name, view.version))
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 

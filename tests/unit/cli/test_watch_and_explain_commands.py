@@ -182,8 +182,8 @@ def test_all_rebalances_are_requested_because_advice_needs_them(agent, capsys, m
 
 def test_explain_names_the_removed_member_that_still_owned_partitions_of_others(agent, capsys, monkeypatch):
     said = (
-        "Two owners: consumer-0 held 2 partitions until 2023-11-14 21:13:20 UTC, although others had owned them for "
-        "14.5 s or more"
+        "Two owners: consumer-0 kept 2 partitions until 2023-11-14 21:13:20 UTC, although other members had owned "
+        "them for 14.5 s or more"
     )
     assert said in " ".join(run(capsys, "explain", "orders")[1].split())
     api, *_ = api_of(full_view("orders", former_owner=None), events=[rebalance(1)])

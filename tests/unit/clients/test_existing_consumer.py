@@ -62,11 +62,11 @@ def test_aiokafka_without_a_group_or_after_its_start_is_refused():
 
 def test_a_consumer_that_reports_or_is_closed_is_refused():
     ours = Consumer(NOWHERE, events_url="")
-    assert refused(ours) == "consumer: reports its rebalances already"
+    assert refused(ours) == "consumer: already reports its rebalances"
     ours.close()
     own = confluent_kafka.Consumer(NOWHERE)
     proxy = rebalance_agent.instrument(own, events_url="")
-    assert refused(proxy) == "consumer: reports its rebalances already"
+    assert refused(proxy) == "consumer: already reports its rebalances"
     proxy.close()
     assert refused(own) == "consumer: is closed"
 

@@ -52,5 +52,5 @@ def step_of(answer: MigrationReadiness) -> MigrationStep:
     which = "next" if group.of(GroupType.CONSUMER) else "first"
     reason = f"all members have their partitions: replace the {which} classic member"
     if answer.none_able:
-        reason += "; its successor needs another client, because no classic member's supports the consumer protocol"
+        reason += "; its successor needs another client, because no client of a classic member supports that protocol"
     return MigrationStep(Go.GO, classic, members, reason)

@@ -56,8 +56,8 @@ _UNRECORDED = "it needs the racks of partitions, which events do not contain"
 RACK_AWARE_STICKY = Strategy(
     name="rack-aware-sticky",
     protocol=RebalanceProtocol.EAGER,
-    summary="the best balance of partition counts; then a replica in the member's rack and the labels that topics"
-    " prefer, as often as that allows; then as few moves as that allows",
+    summary="the best balance of partition counts; within that balance, as many partitions as possible with a replica"
+    " in the member's rack and on members with the labels that their topics prefer; then as few moves as possible",
     plan=rack_aware,
     config=(LABELS, AFFINITY),
     reader=read_labelled,

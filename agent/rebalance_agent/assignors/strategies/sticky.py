@@ -39,8 +39,8 @@ def sticky(roster: Roster) -> Plan:
 STICKY = Strategy(
     name="sticky",
     protocol=RebalanceProtocol.EAGER,
-    summary="the best balance of partition counts, with as few moves as that allows, then as few rack misses; Kafka's"
-    " own wire format",
+    summary="the best balance of partition counts, with as few moves as possible, then as few rack misses as possible;"
+    " Kafka's own wire format",
     plan=sticky,
     reader=decode_sticky,
     writer=encode_sticky,

@@ -41,7 +41,7 @@ Input from a file, one JSON object per line (base64 of the record's bytes; a val
 Output, one object per record in the same order; fields have Kafka's names in snake case:
 
   kind              offset_commit, group_metadata (a classic group), consumer_group_..., share_group_...,
-                    streams_group_...; "unknown" for a key version that this release does not know
+                    streams_group_...; "unknown" for a key version that this release does not support
   key_version, value_version, group, record_timestamp (epoch milliseconds); from a cluster also record_partition
                     and record_offset, the position in __consumer_offsets
   then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
@@ -51,7 +51,7 @@ Output, one object per record in the same order; fields have Kafka's names in sn
                            Kafka Streams (protocol "stream") adds process_id to a subscription, and to an assignment
                            active_tasks and standby_tasks, {"subtopology": [numbers]}, if its user data can be read
   tombstone: true          the value is null (value_version is null, too)
-  unknown: true            the value has a version that this release does not know
+  unknown: true            the value has a version that this release does not support
   unknown_tags: n          n tagged fields were skipped (omitted if 0)
   error: "line n: ..."     the line does not have this form, or the bytes are malformed; other lines are decoded
 

@@ -132,8 +132,8 @@ def _without_groups(options: argparse.Namespace) -> str:
     if wants_direct(options):
         return "there are no groups"
     return (
-        "the observer shows no groups. If replicas share the partitions of __consumer_offsets, each shows only the "
-        "groups of its own: ask the others, or use --bootstrap-servers"
+        "the observer shows no groups. If replicas share the partitions of __consumer_offsets, each replica shows only "
+        "its own groups: use the --url of another replica, or --bootstrap-servers"
     )
 
 

@@ -16,7 +16,7 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
         "--kafka",
         metavar="KEY=VALUE",
         action="append",
-        help="Kafka client property by librdkafka's name; KEY.file=PATH reads the value from a file; repeatable",
+        help="Kafka client property with librdkafka's name; KEY.file=PATH reads the value from a file; repeatable",
     )
     cluster.add_argument(
         "--kafka-config", metavar="FILE", help="client.properties of a Java client: its servers, TLS and login are used"

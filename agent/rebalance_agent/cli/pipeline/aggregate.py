@@ -43,7 +43,7 @@ examples:
 
 The output ends with the result: rows of each table, and the number of broken expectations.
 
---publish-to sets another topic than {BASELINES_TOPIC}.
+--publish-to sets a topic other than {BASELINES_TOPIC}.
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
 

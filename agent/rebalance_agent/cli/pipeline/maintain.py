@@ -44,7 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--keep-days",
         type=whole_number(1, 36_500),
         metavar="N",
-        help="delete older rows, and rows of the future (default: keep all)",
+        help="delete older rows, and rows of future days (default: keep all)",
     )
     parser.set_defaults(run=run)
 

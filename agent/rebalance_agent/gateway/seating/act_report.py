@@ -137,7 +137,7 @@ class ActReport:
 
     def wrong(self, group: str, act: Act) -> None:
         """Log that a group gets no more seats because its acts of one kind were wrong too often."""
-        text = f"{_WRONG[act]}; until this gateway restarts its seats are only observed, and its members keep theirs"
+        text = f"{_WRONG[act]}; until this gateway restarts, it only observes the group, whose members keep their seats"
         self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], act=str(act), help=text)
 
     def switched(self, reason: str) -> None:

@@ -145,7 +145,7 @@ def _hours(report: ReportData) -> str:
     return figure(
         words,
         week(values, (words, "partition stall by day and hour of the week, UTC")),
-        says="Stalls by hour of the week (UTC), summed over all weeks; a stronger colour is a longer stall.",
+        says="Stalls by hour of the week (UTC), summed over all weeks; a stronger colour means a longer stall.",
         data=(("hour", "stall", "rebalances"), data),
     )
 
@@ -183,7 +183,7 @@ def _storms(report: ReportData) -> str:
     return figure(
         words,
         lanes(rows, ticks, (words, "storm hours of the groups with the most storm hours")),
-        says=f"Hours in which a group rebalanced repeatedly; a larger mark is more rebalances.{more}",
+        says=f"Hours in which a group rebalanced repeatedly; a larger mark means more rebalances.{more}",
         data=(("group", "storm hours", "rebalances in them"), data),
         wide=True,
     )

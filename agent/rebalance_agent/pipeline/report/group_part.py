@@ -170,7 +170,7 @@ def _owners(detail: ReportGroup) -> str:
     picture = heat_map(
         [(_short(member), [_cell(member, generation) for generation in generations]) for member in members],
         _dates(generations),
-        (words, "members by generation; a stronger colour is more partitions"),
+        (words, "members by generation; a stronger colour means more partitions"),
         size=(WIDE, 54 + 17.0 * len(members)),
         left=LABELS_WIDTH,
         numbers=lambda value: f"{value:.0f}",
@@ -294,6 +294,6 @@ def _baselines(detail: ReportGroup) -> str:
     return figure(
         words,
         week(values, (words, "95th percentile of the stall by day and hour of the week, UTC")),
-        says="95th percentile of the stalls by hour of the week (UTC); a stronger colour is a longer stall.",
+        says="95th percentile of the stalls by hour of the week (UTC); a stronger colour means a longer stall.",
         data=(("hour", "rebalances", "p50", "p95"), data),
     )

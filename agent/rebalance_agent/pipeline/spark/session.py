@@ -131,7 +131,7 @@ def _require_name() -> None:
         pwd.getpwuid(os.getuid())
     except KeyError:
         text = f"Spark needs a user with a name, and /etc/passwd has none for {os.getuid()}"
-        raise PipelineError(f"{text}: run as a user in that file, in our image 65532") from None
+        raise PipelineError(f"{text}: run as a user in that file (in our image: 65532)") from None
 
 
 def submitted() -> bool:

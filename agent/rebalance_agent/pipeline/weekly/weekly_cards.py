@@ -167,8 +167,8 @@ def advice(summary: WeeklySummary) -> str:
         for row in found.rows[:_WORST]
     ]
     says = (
-        "Partition-seconds per week (in parentheses the 95 % interval): predicted when the change was recommended, and "
-        "saved, from up to four weeks before and after the group made the change."
+        "Partition-seconds per week, with the 95 % interval in parentheses: predicted when the change was recommended, "
+        "and saved, measured in up to four weeks before and after the group made the change."
     )
     heads, words = ("consumer group", "change", "state", "predicted", "saved"), "Recommended changes"
     none = "No change was recommended."

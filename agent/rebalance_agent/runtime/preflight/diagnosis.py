@@ -25,7 +25,7 @@ _UNKNOWN = "is signed by an authority that is not trusted"
 _ADD = "add that authority's certificate to the CA file (ssl.ca.location)"
 _VERIFICATION = {
     9: "is not valid yet: compare the clocks of client and broker",
-    10: "has expired: it must be renewed on the broker",
+    10: "has expired: renew the certificate on the broker",
     18: "is self-signed and not trusted: add it to the CA file (ssl.ca.location)",
     19: f"{_UNKNOWN}: {_ADD}",
     20: f"{_UNKNOWN}: {_ADD}",

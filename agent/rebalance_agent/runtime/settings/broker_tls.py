@@ -50,5 +50,5 @@ def _refuse(properties: Mapping[str, str]) -> None:
     if properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "https":
         raise InvalidInputError(
             "kafka.ssl.endpoint.identification.algorithm",
-            "must be https: clients cannot know which broker they reach, so the gateway verifies every name",
+            "must be https: clients cannot verify which broker they reach, so the gateway verifies every name",
         )

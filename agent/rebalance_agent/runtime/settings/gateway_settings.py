@@ -59,7 +59,7 @@ class GatewaySettings(SidecarSettings):
     gateway_seats_file: Text = Field(
         "",
         description="file in which this gateway saves the seats of its consumers, to restore them after a restart; no "
-        "other gateway may use the file, and its folder must exist and outlive the process; empty: none",
+        "other gateway may use the file; its folder must exist, and must remain when the process ends; empty: none",
     )
     gateway_seats_switch_file: Text = Field(
         "",

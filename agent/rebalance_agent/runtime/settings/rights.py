@@ -72,7 +72,7 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
     events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
-        lost = "members' own measurements are missing: stalls are bounds, and there are no callback times and no pods"
+        lost = "members' own measurements are missing: stalls are bounds; callback times and pods are unknown"
         why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
         of_groups = [right for right in _group_rights(settings) if settings.reads_log or right.name != OFFSETS_TOPIC]
@@ -88,7 +88,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             OFFSETS_TOPIC,
             ADMIN_ONLY,
-            "the coordinator's own log: generations, assignments, moved partitions, end times",
+            "reads the coordinator's own log: generations, assignments, moved partitions, end times",
             'classic groups are only polled, source="admin": no generations, no aborted rebalances, no stalls',
         ),
         Right(
@@ -118,7 +118,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             OFFSETS_TOPIC,
             "limit-unknown",
-            "the size limit of the log's records",
+            "reads the size limit of the log's records",
             "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
         ),
     )

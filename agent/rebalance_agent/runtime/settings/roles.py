@@ -64,11 +64,11 @@ class AgentSettings(BaseSettings):
     kafka: KafkaProperties = Field(
         default_factory=dict,
         repr=False,
-        description="Kafka client property by librdkafka's name; KEY.file=PATH reads the value from a file",
+        description="Kafka client property with librdkafka's name; KEY.file=PATH reads the value from a file",
     )
     kafka_config: Text = Field(
         "",
-        description="client.properties of a Java client: its servers, TLS and login are used; `kafka` overrides them",
+        description="client.properties of a Java client, whose servers, TLS and login are used; `kafka` overrides them",
     )
     events_topic: Topic = Field("rebalance-events", description="topic to which events are published; empty: none")
     events_file: Text = Field("", description="file to which events are appended as JSON lines; empty: no file")
@@ -153,8 +153,8 @@ class ListeningSettings(AgentSettings):
 
     events_listen: OptionalEventsAddress = Field(
         "",
-        description="address at which sidecars without Kafka POST their members' events; beyond loopback it requires a "
-        "token or client certificates; empty: none",
+        description="address at which sidecars without Kafka POST their members' events; beyond loopback, it requires "
+        "a token or client certificates; empty: none",
     )
     events_token_file: Text = Field(
         "", description="file with the bearer token that POSTs must contain; empty: no token"
@@ -188,7 +188,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     groups_allow: Pattern = Field(".*", description="regular expression for the whole names of the groups to show")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression for groups to hide besides `rebalance-agent.seats.*`; empty: hide no others",
+        description="regular expression for groups to hide in addition to `rebalance-agent.seats.*`; empty: no others",
     )
     empty_groups_allow: Pattern = Field(
         "",
@@ -296,5 +296,5 @@ class SidecarSettings(ListeningSettings):
     )
     events_listen: EventsAddress = Field(
         f"127.0.0.1:{EVENTS_PORT}",
-        description="where consumers POST their events; beyond loopback it requires a token or client certificates",
+        description="address where consumers POST events; beyond loopback, it requires a token or client certificates",
     )

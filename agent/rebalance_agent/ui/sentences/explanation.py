@@ -250,7 +250,7 @@ def _span(stall: Stall, bounds_from: str) -> str:
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
     span = bounds_text(stall.lower_seconds, stall.seconds)
-    return f"{in_words(span)} (bounds from {bounds_from}, since not all members report)"
+    return f"{in_words(span)} (bounds from {bounds_from}, because not all members report)"
 
 
 def _total(stall: Stall) -> str:

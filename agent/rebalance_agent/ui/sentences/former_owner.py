@@ -16,4 +16,4 @@ def former_owner_text(former: FormerOwner) -> str:
     name = shortened(printable(former.client_id or former.member_id), NAME_MAX)
     held, them = plural(former.partitions, "partition"), "it" if former.partitions == 1 else "them"
     time, until = duration(former.seconds), moment_to_second(former.until_ms)
-    return f"{name} held {held} until {until}, although others had owned {them} for {time} or more"
+    return f"{name} kept {held} until {until}, although other members had owned {them} for {time} or more"

@@ -98,7 +98,7 @@ def test_reasons_for_untrusted_certificates_are_distinguished(authority, tmp_pat
     with tls_server(authority.issue("old", expired=True)) as port:
         what, fix = diagnose("127.0.0.1", port, trusting(authority.certificate), "certificate verify failed")
         assert what == "TLS: the server's certificate has expired (certificate has expired)"
-        assert fix == "it must be renewed on the broker"
+        assert fix == "renew the certificate on the broker"
     with tls_server(authority.issue("elsewhere", "DNS:kafka.example.org")) as port:
         properties = trusting(authority.certificate)
         assert "is for another address" in diagnose("127.0.0.1", port, properties, "x")[0]
