@@ -116,11 +116,11 @@ ACTS_WRONG = Alert(
     """
     count by (cluster, job) (rebalance_agent_gateway_seats_wrong_groups > 0)
     """,
-    "Gateways of job {{ $labels.job }} no longer act on the seats of a group",
+    "Gateways of job {{ $labels.job }} only observe the seats of a group",
     "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed. The group "
     "rebalanced after each of three handovers in a row, or several times after each of three joint admissions. Until "
     "the gateway restarts, the group rebalances as a group without seats does.",
-    "The gateway's log names the group (seats_acts_wrong); find the cause of its rebalances.",
+    "The gateway's log contains the group (seats_acts_wrong). Find the cause of the group's rebalances.",
     Board.AGENT,
 )
 

@@ -85,7 +85,7 @@ VACANT = Panel(
     "Gateways: waiting",
     "Is anything waiting now? Vacant seats that the gateway keeps, and JoinGroups or first heartbeats that it holds "
     "for a predecessor or until the next admission time. Nothing waits while a file switches seats off, or in groups "
-    "for which the gateway stopped acting after three wrong acts in a row.",
+    "that the gateway only observes after three wrong acts in a row.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

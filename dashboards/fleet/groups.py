@@ -35,9 +35,10 @@ WHICH = Panel(
     "bound includes the time until its session ended. Main trigger: the most frequent trigger; if several triggers "
     "are about equally frequent, the most serious of them, because a member that fails also joins again. Mean stall: "
     "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member for which the other "
-    "members waited longest, even if the coordinator removed it for that. Waited: how long they waited. Running: age "
-    "of the running rebalance. Other problem: the most serious of stuck, no members, storm, failed rebalances, "
-    "members removed because they were too slow, flapping members, uneven assignment, idle members, excess moves. "
+    "members waited longest, even if the coordinator removed it for that. Waited: how long the others waited. Running: "
+    "age of the running rebalance. Other problem: the most serious of these: a stuck rebalance, no members, a storm, "
+    "failed rebalances, members removed because they were too slow, flapping members, an uneven assignment, idle "
+    "members, excess moves. "
     "Clicking a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),

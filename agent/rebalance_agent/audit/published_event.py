@@ -163,17 +163,22 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
 def _stall(stall: Stall) -> Iterator[str]:
     longest, whole = stall.seconds, stall.upper_partition_seconds
     if not 0 <= stall.lower_seconds <= (math.inf if longest is None else longest):
-        yield f"its stall is at least {stall.lower_seconds} s, but at most {longest} s"
+        yield f"the bounds of its stall contradict each other: at least {stall.lower_seconds} s, at most {longest} s"
     elif stall.basis is Basis.EXACT and stall.lower_seconds != longest:
-        yield f"its stall is exact, but between {stall.lower_seconds} and {longest} s"
-    elif stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.lower_seconds > 0):
-        yield f"its stall is at least {stall.lower_seconds} s, but at least {stall.partition_seconds} partition-seconds"
-    elif stall.partition_seconds + ROUNDING_S < stall.lower_seconds:
+        yield f"its stall is exact, but its bounds are {stall.lower_seconds} s and {longest} s"
+    elif (
+        stall.partition_seconds < 0
+        or (stall.partition_seconds > 0) > (stall.lower_seconds > 0)
+        or stall.partition_seconds + ROUNDING_S < stall.lower_seconds
+    ):
         yield (
-            f"its stall is at least {stall.lower_seconds} s, but only at least {stall.partition_seconds} "
-            "partition-seconds"
+            f"the lower bounds of its stall contradict each other: {stall.lower_seconds} s and "
+            f"{stall.partition_seconds} partition-seconds"
         )
     elif whole is not None and (longest is None or whole < stall.partition_seconds):
-        yield f"its stall is at least {stall.partition_seconds} partition-seconds, but at most {whole}"
+        yield (
+            f"the bounds of its stall contradict each other: at least {stall.partition_seconds} and at most {whole} "
+            "partition-seconds"
+        )
     elif whole is not None and whole + ROUNDING_S < (longest or 0.0):
-        yield f"its stall is at most {longest} s, but only at most {whole} partition-seconds"
+        yield f"the upper bounds of its stall contradict each other: {longest} s and {whole} partition-seconds"

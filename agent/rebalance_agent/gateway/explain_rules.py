@@ -190,7 +190,7 @@ def _seat_entries(
     yield ""
     yield from _entry("Seats", _printable(str(rule)))
     if now is not None and now.group_type not in TYPES_WITH_SEATS:
-        yield from _entry("", f"Nothing is done in a {now.group_type} group.")
+        yield from _entry("", f"The gateway does nothing in a {now.group_type} group.")
         return
     hold_seconds, keep_seconds = rule.hold_seconds, rule.keep_seconds
     if now is not None and now.group_type is GroupType.CONSUMER:

@@ -58,7 +58,7 @@ class Reloaded(Generic[_T]):
             self._value = self._load()
             _log.info("reloaded: %s", ", ".join(self._paths))
         except Exception as error:  # noqa: BLE001 - whatever the error in a file is, the former value still works
-            _log.warning("not reloaded, the previous contents stay in use: %s", error)
+            _log.warning("not reloaded; the previous contents stay in use: %s", error)
 
     def _look(self) -> tuple[object, ...]:
         states: list[object] = []

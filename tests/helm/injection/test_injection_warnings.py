@@ -77,7 +77,7 @@ def test_a_misspelt_label_is_reported(release, namespace):
 REFUSED = {
     "a pod with hostNetwork is not injected": {"hostNetwork": True},
     "a Windows pod is not injected": {"nodeSelector": {"kubernetes.io/os": "windows"}},
-    "a pod is not injected if one of its containers has a port of the sidecar's": {
+    "a pod is not injected if one of its containers uses a port of the sidecar": {
         "containers": [container(ports=[{"containerPort": 29308}])]
     },
 }

@@ -402,12 +402,12 @@ def _stalls(stall):
     yield replace(stall, lower_seconds=stall.seconds + 1), "at most"
     yield replace(stall, lower_seconds=-1.0), "at most"
     yield replace(stall, partition_seconds=-1.0), "partition-seconds"
-    yield replace(stall, lower_seconds=1.0, seconds=1.0, partition_seconds=0.9), "at least 0.9 partition-seconds"
+    yield replace(stall, lower_seconds=1.0, seconds=1.0, partition_seconds=0.9), "1.0 s and 0.9 partition-seconds"
     bounds = {"lower_seconds": 0.0, "partition_seconds": 0.0, "basis": Basis.BOUND}
-    yield replace(stall, seconds=9.0, upper_partition_seconds=8.9, **bounds), "at most 8.9 partition-seconds"
+    yield replace(stall, seconds=9.0, upper_partition_seconds=8.9, **bounds), "9.0 s and 8.9 partition-seconds"
     yield (
         replace(stall, seconds=9.0, partition_seconds=9.9, upper_partition_seconds=9.8),
-        "at least 9.9 partition-seconds",
+        "at least 9.9 and at most 9.8 partition-seconds",
     )
     yield replace(stall, lower_seconds=stall.seconds, seconds=stall.seconds + 1, basis=Basis.EXACT), "exact"
     yield None, "it has no stall"

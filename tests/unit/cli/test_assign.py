@@ -89,7 +89,7 @@ def test_the_table_explains_each_value_of_the_quality(assign):
     ]
     assert "QUALITY VALUE MEANING" in lines
     assert "imbalance 0 most partitions that a member has above its target; 0 is best" in lines
-    assert "topic_spread.t 1.00 owners of the topic / owners that it could have; 1 is best" in lines
+    assert "topic_spread.t 1.00 number of the topic's owners divided by the possible number; 1 is best" in lines
     assert not any(line.startswith("rack_misses") for line in lines)
 
 

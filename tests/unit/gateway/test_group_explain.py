@@ -135,7 +135,7 @@ def test_a_rule_for_seats_is_explained():
     assert "Seats" not in explain(RULES, "none", None, seats=rules) + explain(RULES, "other", None)
     for kind in (GroupType.SHARE, GroupType.STREAMS):
         text = flat(explain(RULES, "orders", group(kind=kind), seats=rules))
-        assert f"Nothing is done in a {kind} group." in text
+        assert f"The gateway does nothing in a {kind} group." in text
 
 
 def test_a_rule_for_seats_is_explained_for_a_group_whose_coordinator_assigns():

@@ -19,14 +19,14 @@ _PARTS = ("assignment", "revoking", "standbys")
 
 
 MEANINGS = {
-    "skew_ratio": "highest load of a member / the load that the strategy promises; 1 is best",
+    "skew_ratio": "highest load of a member divided by the load that the strategy promises; 1 is best",
     "imbalance": "most partitions that a member has above its target; 0 is best",
     "spread": "highest minus lowest number of partitions of a member",
-    "max_mean_ratio": "highest load of a member / mean load",
+    "max_mean_ratio": "highest load of a member divided by the mean load",
     "moved": "partitions that change their owner",
     "moved_min": "fewest moves that the same balance needs",
     "unassigned": "partitions without an owner",
-    "topic_spread": "owners of the topic / owners that it could have; 1 is best",
+    "topic_spread": "number of the topic's owners divided by the possible number; 1 is best",
     "copartition_breaks": "partition numbers of co-partitioned topics that are on different members",
     "rack_misses": "partitions whose owner's rack has no replica, though another subscriber's rack has one",
     "missing_standbys": "standby copies that no member could get",

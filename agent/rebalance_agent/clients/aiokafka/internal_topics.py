@@ -27,7 +27,7 @@ class TopicsBeforeAssign:
         """Fetch metadata for those of ``strategies`` that may need internal topics."""
         self._needing = {strategy.name for strategy in strategies if strategy.internal_topics is not None}
         self._cluster: Any = None
-        self._problem = "the cluster has not answered yet"
+        self._problem = "the cluster has not responded yet"
 
     async def fetch(self, client: Any, strategy_name: str) -> None:  # noqa: ANN401 - aiokafka is untyped
         """Fetch metadata of all topics, if the strategy may need some. A failure is raised by `partitions_of` only."""

@@ -41,7 +41,7 @@ class AdminThread:
             ClusterError: it failed, did not return within ``seconds``, or the previous one still runs.
         """
         if not self._busy.acquire(blocking=False):
-            raise ClusterError("the cluster has not answered the previous request")
+            raise ClusterError("the cluster has not responded to the previous request")
         answer: Future[_T] = Future()
         try:
             threading.Thread(

@@ -36,7 +36,7 @@ class Lags:
             lags = self._admin_thread.ask(lambda admin: self._lags(admin, topics))
         except ClusterError as error:
             if not self._failing:
-                _logger.warning("group %s: no lags, all partitions count equally: %s", self._group, error)
+                _logger.warning("group %s: no lags are known, so all partitions count equally: %s", self._group, error)
             self._failing = True
             return {}
         self._failing = False

@@ -102,7 +102,7 @@ def topic_now(properties: Mapping[str, str]) -> TopicNow:
     cluster_id, counts = cluster.identify()
     partitions = range(counts.get(OFFSETS_TOPIC, 0))
     if not partitions:
-        raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not describe it")
+        raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal is not allowed to describe it")
     starts, ends = (ask(OFFSETS_TOPIC, partitions) for ask in (cluster.start_offsets, cluster.end_offsets))
     return TopicNow(LogFacts(cluster_id, counts, cluster.topic_ids(counts)), starts, ends)
 

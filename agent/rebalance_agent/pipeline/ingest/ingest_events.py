@@ -107,7 +107,7 @@ def stored_events(spark: SparkSession, properties: Mapping[str, str], topic: str
 def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
     # This check is needed because Spark reads a missing topic as an empty topic, and may even create the topic.
     if topic not in Cluster(properties).identify()[1]:
-        raise PipelineError(f"this cluster has no topic {topic}, or this principal may not describe it")
+        raise PipelineError(f"this cluster has no topic {topic}, or this principal is not allowed to describe it")
     return {
         **source_options(properties),
         "kafka.allow.auto.create.topics": "false",

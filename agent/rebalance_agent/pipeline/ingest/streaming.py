@@ -93,7 +93,7 @@ _HINTS: Mapping[str, str] = {
         "or it was deleted and recreated. To continue with the remaining records: --allow-loss"
     ),
     r"UnknownTopicOrPartition|unknown topic": "the topic does not exist",
-    r"TopicAuthorization|GroupAuthorization": "this principal may not read the topic: it needs READ and DESCRIBE on it",
+    r"TopicAuthorization|GroupAuthorization": "this principal needs the permissions READ and DESCRIBE on the topic",
     r"SaslAuthentication|SslAuthentication|SSLHandshake": "the login to Kafka failed",
     r"concurrent.*(stream|update)|CONCURRENT_STREAM_LOG_UPDATE": "another run uses this checkpoint: stop one of them",
 }

@@ -143,7 +143,7 @@ def _shows_some(settings: ObserverSettings) -> bool:
 
 def _event_rights(topic: str) -> tuple[Right, ...]:
     mode = "events-unpublished"
-    lost = "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log still work"
+    lost = "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and logs still work"
     uncreated = "no events until the topic is created"
     return (
         Right("Write", "Topic", topic, mode, "publishes the events", lost),

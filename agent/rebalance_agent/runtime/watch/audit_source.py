@@ -85,7 +85,9 @@ class VerifiedCluster:
             ClusterError: the topic does not exist or cannot be read.
         """
         if OFFSETS_TOPIC not in self._counts:
-            raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not describe it")
+            raise ClusterError(
+                f"this cluster has no {OFFSETS_TOPIC} yet, or this principal is not allowed to describe it"
+            )
         for message in self._records(OFFSETS_TOPIC):
             key, partition, offset = message.key() or b"", message.partition(), message.offset()
             timestamp_ms = message.timestamp()[1]

@@ -48,7 +48,7 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
             return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
         if cluster.access.topics([OFFSETS_TOPIC])[OFFSETS_TOPIC].existence is Existence.HIDDEN:
-            raise AccessDeniedError(f"{OFFSETS_TOPIC} is hidden: this login may not describe the topic")
+            raise AccessDeniedError(f"{OFFSETS_TOPIC} is hidden: this login is not allowed to describe the topic")
         return GroupPast((), f"{OFFSETS_TOPIC}, which does not exist", known=False)
     facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
     return _replayed(records(OFFSETS_TOPIC, [offsets_partition(group, counts[OFFSETS_TOPIC])]), facts, group)

@@ -11,14 +11,14 @@ host-network:
 windows:
   when: >-
     {{ . }}.spec.?os.?name.orValue("") == "windows" || {{ . }}.spec.?nodeSelector[?"kubernetes.io/os"].orValue("") == "windows"
-  why: a Windows pod is not injected, the sidecar runs on Linux
+  why: a Windows pod is not injected, because the sidecar runs on Linux
 ports:
   when: >-
     ({{ . }}.spec.containers + {{ . }}.spec.?initContainers.orValue([])).exists(c, c.name != "rebalance-agent" &&
     c.?ports.orValue([]).exists(p, p.containerPort in [29308, 29309] || (p.containerPort == 29092 &&
     {{ . }}.?metadata.?annotations[?"rebalance-agent/gateway-groups"].hasValue())))
   why: >-
-    a pod is not injected if one of its containers has a port of the sidecar's: 29308, 29309, or 29092 with
+    a pod is not injected if one of its containers uses a port of the sidecar: 29308, 29309, or 29092 with
     rebalance-agent/gateway-groups
 {{- end -}}
 
