@@ -113,8 +113,8 @@ LOST = Alert(
     round($across by (cluster, consumergroup) (increase(kafka_rebalance_partitions_lost_total[$window]))) >= $partitions
     """,
     "Members of $group failed while they owned partitions",
-    "Members of consumer group $group that failed in the last $window owned $count(partition). Partitions of a failed "
-    "member are stalled until the coordinator removes the member, and some of their records may be read twice.",
+    "Members of consumer group $group that failed in the last $window owned $count(partition). The partitions are "
+    "stalled until other members have taken them over. Some of their records may be read twice.",
     "Check that the failed members have returned and do not fail again.",
 )
 

@@ -12,9 +12,9 @@ __all__ = ["LOADS", "OWNERS", "SKEWS", "TOPICS", "UNEVEN"]
 LOADS = Panel(
     17,
     "Partitions by member",
-    "How many partitions did each member have over time? A step is a rebalance; a member that disappears and returns "
-    "is flapping. If several members have the same client id and host, their highest count is shown. Clicking a "
-    "member opens the Members board.",
+    "How many partitions did each member have over time? A step is a rebalance; a member that repeatedly disappears "
+    "and returns is flapping. If several members have the same client id and host, their highest count is shown. "
+    "Clicking a member opens the Members board.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,
     width=9,

@@ -62,9 +62,9 @@ STALLS = Panel(
 PHASES = Panel(
     13,
     "Phases of the last rebalance",
-    "How long did each phase of the last rebalance take? join: waiting for the slowest member; sync: the leader's "
-    "assign(). In other types of groups, assignor wait: until the coordinator had a new assignment; reconcile: "
-    "until all members had received its assignment.",
+    "How long did each phase of the last rebalance take? In classic groups, join: waiting for the slowest member; "
+    "sync: the leader's assign(). In groups of other types, assignor wait: until the coordinator had a new "
+    "assignment; reconcile: until all members had received that assignment.",
     tuple(
         of(f"kafka_rebalance_last_{phase.replace(' ', '_')}_seconds", phase)
         for phase in ("join", "sync", "assignor wait", "reconcile")

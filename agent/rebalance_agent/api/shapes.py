@@ -98,7 +98,7 @@ class HostSpreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class GroupStall:
-    """The stall of a group as a whole: the share of certainly stalled partitions reached that of `stall_limits`."""
+    """The stall of a group: the share of certainly stalled partitions reached that of `stall_limits`."""
 
     since_ms: Annotated[int, "when the stall began"]
     warning_seconds: Annotated[float, "duration from which `KafkaGroupStalled` counts the stall"]
@@ -128,7 +128,7 @@ class GroupSummary:
     rollout_in_progress: Annotated[bool, "whether members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance; it waits for the members in `pending`"]
     unsettled_ms: Annotated[int | None, "when the last rebalance completed, if it has not settled yet"]
-    stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
+    stalled: Annotated[GroupStall | None, "the stall of the group in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "when it lost its last member; absent for groups in `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]

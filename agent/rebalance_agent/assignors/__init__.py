@@ -1,7 +1,7 @@
 """Assignors as pure functions, which map the subscriptions of all members to the owner of each partition.
 
-They use no client, clock or state, and only randomness that the input seeds. So the same code runs in a consumer, in
-the command line and in the what-if.
+They use no client, clock or state, and their random numbers are seeded from the input. The same code therefore runs in
+consumers, on the command line and in ``whatif``.
 
 - ``roster``: prepares a group for strategies (order, subscriptions, settings, valid ownership) with ``subscribers``,
   ``ownership_index`` and ``claims``; ``member_settings``: reads the settings of the members; ``reordered_roster``: puts

@@ -141,7 +141,7 @@ EVENTS_PUBLISHED = agent_row(
     "events_published_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Delivered events: acknowledged by Kafka, written to the file, accepted by the webhook; otlp: accepted by the "
+    "Delivered events: acknowledged by Kafka, written to the file, or accepted by the webhook; otlp: accepted by the "
     "collector, as spans.",
     "events",
     _KINDS | {"sink": _SINKS},
@@ -293,7 +293,7 @@ OWNERSHIP_CHANGES = agent_row(
     "ownership_changes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Changes of the owned partitions of the offsets topic.",
+    "How often the set of owned partitions of the offsets topic changed.",
     "changes",
 )
 REPLAYED_RECORDS = agent_row(

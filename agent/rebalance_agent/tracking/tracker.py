@@ -82,7 +82,7 @@ class Tracker:
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
-        ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group as a whole is
+        ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group is
         stalled. ``host_names``: what counts as a member's host. ``state_bytes_max``: the `StateBudget`.
         """
         self._context = TrackerContext(

@@ -168,7 +168,7 @@ class GroupView:
     ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to. ``unowned``:
-    partition-seconds without an owner. ``stalled_time``: the stalls of the group as a whole, as of
+    partition-seconds without an owner. ``stalled_time``: the stalls of the group, as of
     ``counted_until_ms``. ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is
     not computed yet. ``judged_version``: the version of the view whose quality this view shows; in very large groups,
     that view is some seconds older.

@@ -59,7 +59,7 @@ def test_the_documentation_of_the_page_has_the_same_numbers():
     assert f"{trouble.OVERDUE_SECONDS_MIN:.0f} s" in overdue
     assert f"{trouble.TIMEOUT_SECONDS:.0f} s" in overdue
     for limit, seconds_min in (("critical", STALL.critical_seconds), ("warning", STALL.warning_seconds)):
-        said = shown[f"{limit}: stalled as a whole for more than {seconds_min:.0f} s"]
+        said = shown[f"{limit}: group stalled for more than {seconds_min:.0f} s"]
         assert f"`KafkaGroupStalled{'Long' if limit == 'critical' else ''}`" in said
     assert f"{EMPTY_SECONDS_MIN / 60:.0f} minutes to a day" in shown["critical: Empty since ..."]
     assert f"{trouble.STUCK_SECONDS_MIN / 60:.0f} minutes" in shown["critical: ... makes no progress"]

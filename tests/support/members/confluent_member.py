@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import struct
 import sys
 import threading
 
@@ -33,7 +34,8 @@ class Member:
 
     def on_assign(self, consumer: Consumer, partitions: list) -> None:
         self.held.update(each.partition for each in partitions)
-        self.say("generation", consumer._membership.group_metadata.generation_id)
+        (generation,) = struct.unpack_from("=i", consumer.consumer_group_metadata(), len(b"CGMDv2:"))
+        self.say("generation", generation)
 
     def on_revoke(self, _consumer: Consumer, partitions: list) -> None:
         self.held.difference_update(each.partition for each in partitions)

@@ -24,7 +24,7 @@ from rebalance_agent.ui.terminal import has_colors, is_live
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Checks the requirements of the observer, a sidecar or a gateway, with the same settings: files, the address to listen
+Checks whether the observer, a sidecar or a gateway can run with these settings. It tests files, the address to listen
 on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each permission. For a gateway it
 also checks the ports, and whether the rules can apply to the current groups. It changes nothing: it creates no topic,
 writes no record and joins no group.

@@ -9,8 +9,8 @@ response takes longer than that, two things go wrong:
 - If the response arrives between two polls, the next poll drops it and joins again. For a leader that is one more
   rebalance of the whole group. With short polls, especially of a pattern subscriber, this may repeat for a long time.
 
-With auto-commit, offsets are committed before a join, but only within the timeout of that `poll`. Ten milliseconds are
-too short, and then the next owners consume those records again.
+With auto-commit, offsets are committed before a join, but only within the timeout of that `poll`. A timeout of
+ten milliseconds is too short: the commit fails, and the next owners consume the uncommitted records again.
 
 A new consumer joins before it has metadata of its topics. If it leads, their partitions stay unassigned until it has
 the metadata and has made the group rebalance again. The same happens if it had asked for the topics before it

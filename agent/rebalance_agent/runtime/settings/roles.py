@@ -233,7 +233,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     )
     stall_limits: GroupLimits = Field(
         "",
-        description="when a group as a whole counts as stalled: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... "
+        description="when a group counts as stalled: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... "
         "(GROUPS: pattern); the first match applies, other groups have 0.5,30,90",
     )
     host_names: HostRules = Field(

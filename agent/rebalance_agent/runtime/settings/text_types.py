@@ -133,7 +133,7 @@ def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
 
 def _replicas_group(text: str) -> None:
     if not text.startswith("rebalance-agent"):
-        raise ValueError("must begin with rebalance-agent, so that the observer hides this group")
+        raise ValueError("must begin with rebalance-agent, so that groups_deny hides this group by default")
 
 
 def _event_kinds(text: str) -> None:

@@ -9,6 +9,6 @@
   yet.
 - ``loads``: how evenly members share lag and produce rate; ``produce_rates``: how fast partitions grow.
 - ``empty_groups``: groups that lost all their members, and partitions without an owner.
-- ``group_stalls``: the periods in which a group as a whole was stalled, counted by length.
+- ``group_stalls``: the periods in which a group was stalled, counted by length.
 - ``copartition``: topics that are declared co-partitioned, and where the assignment breaks this.
 """

@@ -29,7 +29,7 @@ class CounterTotals:
     """
 
     def __init__(self, now_ms: int, limits: StallLimits = StallLimits()) -> None:  # noqa: B008 - it is frozen
-        """Start at zero; ``limits``: when the group as a whole counts as stalled."""
+        """Start at zero; ``limits``: when the group counts as stalled."""
         self.counted_until_ms = now_ms
         self.counters = Counters()
         self.group_stalls = StalledTime(limits)

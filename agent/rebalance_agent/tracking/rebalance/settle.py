@@ -79,7 +79,7 @@ def settle(
 ) -> Settlement:
     """Return the events of an episode as known now. Pure: the same episode and reports give the same events.
 
-    ``carried``: the open stalls of the episode before. ``limits``: when the group as a whole is stalled.
+    ``carried``: the open stalls of the episode before. ``limits``: when the group is stalled.
     """
     steps = episode.steps()
     phases = [phases_of(before, after, reports) for before, after in steps]

@@ -90,7 +90,7 @@ def _now(detail: GroupDetail) -> str:
     if summary.running is None:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
         return note(escaped(f"{empty_text(summary, detail.now_ms)}."), kind) if summary.empty else ""
-    whole = f", stalled as a whole {since(summary.stalled.since_ms)}" if summary.stalled else ""
+    whole = f", group stalled {since(summary.stalled.since_ms)}" if summary.stalled else ""
     limit, waits = stall_limit(summary, detail.now_ms), pending_text(summary)
     return note(
         f"Rebalancing now ({escaped(summary.state)}) {since(summary.running.started_ms)}: "

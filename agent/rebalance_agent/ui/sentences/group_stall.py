@@ -1,4 +1,4 @@
-"""Rates the stall of a group as a whole against the limits of its alerts, and describes it in one sentence. Pure."""
+"""Rates the stall of a group against the limits of its alerts, and describes it in one sentence. Pure."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def stall_limit(group: GroupSummary, now_ms: int) -> Limit | None:
 
 
 def group_stall_text(group: GroupSummary, now_ms: int) -> str:
-    """Return ``stalled as a whole for 41.0 s``; an empty string if the group is not stalled."""
-    return f"stalled as a whole for {duration(_seconds(group.stalled.since_ms, now_ms))}" if group.stalled else ""
+    """Return ``group stalled for 41.0 s``; an empty string if the group is not stalled."""
+    return f"group stalled for {duration(_seconds(group.stalled.since_ms, now_ms))}" if group.stalled else ""
 
 
 def long_stall_text(group: GroupSummary, now_ms: int) -> str:
-    """Return ``stalled as a whole for more than 30 s``, with the highest limit reached; empty before the first limit.
+    """Return ``group stalled for more than 30 s``, with the highest limit reached; empty before the first limit.
 
     This is for pages, which would change with every refresh if they showed the number of seconds.
     """
@@ -37,7 +37,7 @@ def long_stall_text(group: GroupSummary, now_ms: int) -> str:
     if group.stalled is None or limit is None:
         return ""
     seconds = group.stalled.critical_seconds if limit is Limit.CRITICAL else group.stalled.warning_seconds
-    return f"stalled as a whole for more than {rounded_duration(seconds)}"
+    return f"group stalled for more than {rounded_duration(seconds)}"
 
 
 def _seconds(since_ms: int, now_ms: int) -> float:

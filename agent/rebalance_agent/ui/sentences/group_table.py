@@ -85,7 +85,7 @@ class WatchRow:
 
     ``empty``: a sentence about a group that recently lost all its members; otherwise empty. ``gaps``: a sentence about
     partitions without an owner and broken co-partitioning; otherwise empty. ``stall``: the highest limit that a stall
-    of the group as a whole has reached. ``storm``: whether the group rebalances repeatedly.
+    of the group has reached. ``storm``: whether the group rebalances repeatedly.
     """
 
     group: str
@@ -109,7 +109,7 @@ class WatchRow:
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
     """Return rows ordered by ``sort`` (an order of the API, reversed by a leading ``-``).
 
-    First come groups that recently lost all their members. Then come groups whose stall as a whole has reached the
+    First come groups that recently lost all their members. Then come groups whose stall has reached the
     critical limit, then those past the warning limit, then storms, then other rebalancing groups.
     """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))

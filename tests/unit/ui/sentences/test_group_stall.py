@@ -37,8 +37,8 @@ def test_a_stall_is_shown_with_its_duration_and_the_level_of_the_alert(seconds, 
     shown = close_up(running=RunningRebalance(NOW - 95_000, 6), stalled_time=StalledTime(limits, since_ms=since_ms))
     (note,) = re.findall(r'<p class="note (\w+)">Rebalancing now(.*?)</p>', content(shown))
     assert note[0] == kind
-    assert f'6 partitions are stalled, stalled as a whole <span data-since="{since_ms}">since 20' in note[1]
-    assert f"for 1 min 35 s, 6 partitions are stalled, stalled as a whole for {length}" in headline(shown)
+    assert f'6 partitions are stalled, group stalled <span data-since="{since_ms}">since 20' in note[1]
+    assert f"for 1 min 35 s, 6 partitions are stalled, group stalled for {length}" in headline(shown)
 
 
 @pytest.mark.parametrize("running", [None, RunningRebalance(NOW - 95_000, 1)])
@@ -46,4 +46,4 @@ def test_a_group_without_a_stall_has_no_sentence(running):
     since_ms = None if running else NOW  # as at the end of its last rebalance
     shown = close_up(running=running, stalled_time=StalledTime(since_ms=since_ms))
     assert shown.detail.summary.stalled is None
-    assert "as a whole" not in content(shown) + headline(shown)
+    assert "group stalled" not in content(shown) + headline(shown)
