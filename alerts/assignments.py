@@ -92,7 +92,8 @@ UNASSIGNED = Alert(
     "Some partitions of $group have no owner",
     "Consumer group $group has had $count(subscribed partition) without an owner for $for, although no rebalance is "
     "running. Partitions without an owner are not consumed.",
-    "Restart one member, which starts a rebalance; if that does not help, restart the leader.",
+    "Restart one member, which starts a rebalance unless the member is static; if that does not help, restart the "
+    "leader.",
 )
 
 COPARTITION = Alert(

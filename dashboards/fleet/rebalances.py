@@ -15,7 +15,7 @@ STANDING = Panel(
     8,
     "Stalled partitions",
     "How many partitions were stalled at the same time, and in which groups? Stalled partition-seconds (lower bound) "
-    "per second: 3 means three partitions on average. The ten groups with the highest loss in the time range are "
+    "per second: 3 means three partitions on average. The ten groups with the most stalled partition-seconds are "
     "shown.",
     (
         Query(
@@ -53,7 +53,7 @@ STALL = Panel(
     10,
     "Stall by group",
     "How long is the longest stall of a partition in a rebalance (lower bound)? Each point is the mean over the "
-    "rebalances that ended since the previous point. The ten groups with the highest loss in the time range are shown.",
+    "rebalances that ended since the previous point. The ten groups with the most stalled partition-seconds are shown.",
     (Query(worst(10, mean_of("kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
     Look.DOTS,
     "s",

@@ -116,6 +116,6 @@ NUMBERS = (
         thresholds=above(0.5, 0.8),
         decimals=0,
         most=1,
-        empty="no classic group, or unknown limit",
+        empty="not a classic group, or limit unknown",
     ),
 )

@@ -28,8 +28,8 @@ TRIGGERS = Panel(
     "Rebalances by trigger",
     "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. If a rebalance has "
     "several causes, the most serious one is its trigger. member_failed: the coordinator removed the member; "
-    "member_gone: it is not known whether the member left or failed; rejoin: the same members rejoined, often after "
-    "max.poll.interval.ms.",
+    "member_gone: it is not known whether the member left or failed; rejoin: the same members rejoined, and no "
+    "other cause is known.",
     (
         Query(
             f"{bars_of(COMPLETED, ONE_GROUP, 'trigger')} > 0",

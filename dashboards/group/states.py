@@ -20,9 +20,9 @@ STATE = " or ".join(
 TIMELINE = Panel(
     9,
     "State",
-    "What state was the group in over time? Red (members rejoin) and orange (members wait for the assignment) mean "
-    "that consumption stops; cooperative members continue with the partitions that they keep. Yellow: the group is "
-    "Empty, because it lost all its members.",
+    "What state was the group in over time? Red: members rejoin, or the coordinator assigns; orange: members wait "
+    "for the assignment, or change to it. Partitions that move then stop; in eager groups, all partitions stop. "
+    "Yellow: the group is Empty, because it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
     width=9,

@@ -27,7 +27,7 @@ DELIVERED = Panel(
     "Share groups: records delivered again",
     "Are records of share groups delivered more than once? Records by delivery count, from 2 on: their first consumer "
     "released them, or did not acknowledge them in time. The broker archives a record that is not accepted at its "
-    "last delivery (5 by default). With Group: All; the ten highest are shown.",
+    "last delivery (5 by default). Only the ten highest are shown.",
     (most(ACQUIRED_RECORDS, GROUP + ', delivery!="1"', "delivery"),),
     Look.COUNTS,
     width=12,
@@ -37,8 +37,7 @@ ACKNOWLEDGED = Panel(
     25,
     "Share groups: acknowledgements",
     "What do consumers of share groups do with records? accept: processed; release: to be delivered again; reject: "
-    "archived; renew: the consumer needs more time; gap: offsets without a record. With Group: All; "
-    "the ten highest are shown.",
+    "archived; renew: the consumer needs more time; gap: offsets without a record. Only the ten highest are shown.",
     (most(ACKNOWLEDGED_RECORDS, GROUP, "type"),),
     Look.COUNTS,
     width=12,

@@ -80,7 +80,7 @@ def one_group(metric: str, ranking: str) -> Variable:
     return Variable(
         "consumergroup",
         "Group",
-        "The consumer group; groups with the highest loss come first.",
+        "The consumer group; groups with the most stalled partition-seconds come first.",
         f"query_result(sort_desc(sum by (consumergroup) (increase({ranking}{selected}[$__range])) "
         f"or 0 * max by (consumergroup) ({metric}{selected})))",
         r'/^\{consumergroup="(.*)"\} /',

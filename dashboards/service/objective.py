@@ -99,7 +99,7 @@ BURN = Panel(
     "Burn rate of the last hour",
     "How fast do stalls use the budget? At 1, the budget lasts exactly for its period; at 2, for half of it. Stalled "
     "partition-seconds of the last hour (lower bound), divided by those that the objective allows. The alert on a "
-    f"fast burn fires above {BURN_FAST}. The ten groups with the highest loss in the time range are shown.",
+    f"fast burn fires above {BURN_FAST}. The ten groups with the most stalled partition-seconds are shown.",
     (
         Query(
             worst(

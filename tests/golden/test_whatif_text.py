@@ -143,7 +143,7 @@ def test_groups_of_two_clusters_are_not_one_history(quiet, capsys):
     code, _, err = run(capsys, "g", "--events", "events.ndjson")
     assert code == 2
     assert err.endswith(
-        "events.ndjson has groups g of 2 clusters, such as c and other: keep only the events of one cluster\n"
+        "events.ndjson has events of g from 2 clusters, such as c and other: keep only the events of one cluster\n"
     )
 
 

@@ -98,7 +98,7 @@ class HostSpreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class GroupStall:
-    """The stall of a group: the share of certainly stalled partitions reached that of `stall_limits`."""
+    """The stall of a group whose share of certainly stalled partitions reached the share in `stall_limits`."""
 
     since_ms: Annotated[int, "when the stall began"]
     warning_seconds: Annotated[float, "duration from which `KafkaGroupStalled` counts the stall"]

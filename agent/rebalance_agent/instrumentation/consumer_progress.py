@@ -34,7 +34,7 @@ class ConsumerProgress:
     """Positions and committed offsets of one consumer. Thread-safe; a client's adapter calls it.
 
     When a partition is given up, ``position - resume`` records are consumed again. ``resume`` is the offset at which
-    the next owner starts: the last committed offset, or before the first commit the first offset that was read. If a
+    the next owner starts: the last committed offset, or the first offset read if none was committed. If a
     partition is assigned again and starts below the offset counted so far, the difference is added.
     """
 

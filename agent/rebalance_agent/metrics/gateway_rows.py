@@ -279,8 +279,8 @@ GATEWAY_SEATS_HELD = agent_row(
     "gateway_seats_held_joins",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "JoinGroups, and first heartbeats in KIP-848 groups, that the gateway holds for a predecessor or until the next "
-    "time at which newcomers join together.",
+    "JoinGroups, and first heartbeats in KIP-848 groups, that the gateway holds until a predecessor leaves or until "
+    "the next time at which newcomers join together.",
     "requests",
 )
 GATEWAY_SEATS_VACANT = agent_row(

@@ -445,8 +445,8 @@ DEPARTURES = running(
     MetricType.GAUGE,
     "Number of departures of this member, each at most 15 minutes after the previous one; shown for an hour after the "
     "last one. Only for members that failed or were expelled (according to reports, commits, or the coordinator's "
-    "records), or that departed at least three times. how: the kind of the last departure. At most five members: "
-    "members that failed, and members that departed most often.",
+    "records), or that departed at least three times. how: the kind of the last departure. At most five members "
+    "of a group: first those that failed, then those that departed most often.",
     "departures",
     (*_OWNER, "how"),
     {"how": ("left", "failed", "expelled", "unknown")},

@@ -233,7 +233,7 @@ class MemberEvent:
         int | None, "records that are consumed again because of the rebalance; absent if the client has no position"
     ] = None
     join_seconds: Annotated[float | None, "time until the response to JoinGroup, before the callback"] = None
-    sync_seconds: Annotated[float | None, "time from that response until the response to SyncGroup"] = None
+    sync_seconds: Annotated[float | None, "time from the response to JoinGroup to that to SyncGroup"] = None
     evidence: Annotated[
         Evidence | None, "gateway if a gateway derived the event from the member's frames; absent if a client reports"
     ] = None

@@ -1,7 +1,7 @@
 """Reads the events of sidecars and gateways (`Reported`), starting at the end of the topic.
 
-Some older events are also read, for the workload and host of members that have nothing to report now. Where the offsets
-topic is hidden, the generations of the last hours that leaders reported are read, too.
+Some older events are also read, for the workload and host of members that have nothing to report now. If the offsets
+topic cannot be read, the generations that leaders reported in the six hours before the start are read, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The base of both group states: deadlines, deletion, and the view built from the current generation."""
+"""The base of all group states: deadlines, deletion, and the view built from the current generation."""
 
 from __future__ import annotations
 

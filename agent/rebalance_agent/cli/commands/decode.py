@@ -32,7 +32,7 @@ KINDS = (*dict.fromkeys(table.kind for table in RECORDS.values()), "unknown")
 """The kinds of records, in the order of their key versions."""
 
 _DESCRIPTION = """\
-Prints records of __consumer_offsets as JSON, one object per record. It reads a cluster's remaining records, or a file.
+Prints records of __consumer_offsets as JSON, one object per record. It reads them from a cluster or a file.
 
 Input from a file, one JSON object per line (base64 of the record's bytes; a value of null is a tombstone):
 

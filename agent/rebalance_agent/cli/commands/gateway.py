@@ -27,9 +27,10 @@ DESCRIPTION = """\
 Runs beside consumers in any language and gives their groups an assignor of this library, without code changes: the
 consumers connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
 
-Each broker gets its own port on this machine (29400 plus its node id), and the gateway replaces the brokers' addresses
-in responses with these ports. Without gateway_seats and gateway_telemetry, it otherwise changes only JoinGroup and
-SyncGroup of the groups in `gateway_groups`. It does not read records. It reports its clients' rebalances as members'
+Each broker gets its own port on this machine (by default 29400 plus its node id). In responses, the gateway replaces
+the brokers' addresses with these ports, and limits the API versions to those that it can read. Without gateway_seats
+and gateway_telemetry, it otherwise changes only JoinGroup and SyncGroup of the groups in `gateway_groups`. It does not
+read records. It reports its clients' rebalances as members'
 events, which narrow the bounds of stalls. It is also a sidecar: see `rebalance-agent sidecar --help`.
 """
 

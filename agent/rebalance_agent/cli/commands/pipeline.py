@@ -20,7 +20,7 @@ STAGES = {
     "report": "write one HTML file with the results",
     "run": "run all stages on files of events, without Kafka",
     "synthesize": "write a synthetic history of a fleet, to try the pipeline",
-    "maintain": "join small files of the tables, and remove old files and rows",
+    "maintain": "merge small files of the tables, and remove old files and rows",
     "jars": "print the paths of the jars that spark-submit needs",
 }
 """Stage -> its help text; the module ``cli.pipeline.STAGE`` defines the stage's flags."""

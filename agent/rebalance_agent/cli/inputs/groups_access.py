@@ -47,7 +47,7 @@ URL = f"http://localhost:{WEB_PORT}"
 def add_access_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of both sources."""
     agent = parser.add_argument_group("ask an agent (the default)")
-    agent.add_argument("--url", metavar="URL", help=f"the agent's web port (default {URL}; env REBALANCE_AGENT_URL)")
+    agent.add_argument("--url", metavar="URL", help=f"URL of the agent (default {URL}; env REBALANCE_AGENT_URL)")
     agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, if the agent requires one")
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
     agent.add_argument("--cert-file", metavar="FILE", help="PEM client certificate, if the agent requires one")

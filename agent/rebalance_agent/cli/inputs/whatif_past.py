@@ -55,7 +55,7 @@ def _from_agent(groups: AgentApi, group: str) -> GroupPast:
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
     if not events:
-        text = f"no rebalance of {group!r} is known from the agent's observations since its start"
+        text = f"the agent has observed no completed rebalance of {group!r} since its start"
         text = f"{text}; to read earlier ones, use --bootstrap-servers HOST:PORT"
         raise NotKnownError(f"{text} ({unready})" if (unready := groups.unready()) else text)
     return GroupPast(events, agent_source(groups), known=True)
@@ -76,7 +76,7 @@ def _from_file(name: str, group: str) -> GroupPast:
         raise NotKnownError(f"there is no group {group!r} in {name}")
     clusters = sorted({event.cluster_id for event in events if isinstance(event, GenerationEvent)})
     if len(clusters) > 1:
-        text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
+        text = f"{name} has events of {group} from {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
         raise InvalidInputError("--events", f"{text}: keep only the events of one cluster")
     return GroupPast(events, name, known=True)
 

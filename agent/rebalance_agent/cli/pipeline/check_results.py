@@ -16,7 +16,7 @@ __all__ = ["add_check_flags", "check_code", "print_broken"]
 def add_check_flags(parser: argparse.ArgumentParser) -> None:
     """Add ``--strict`` and ``--keep-going``."""
     parser.add_argument(
-        "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
+        "--strict", action="store_true", help="also exit with 1 for broken expectations that are warnings"
     )
     parser.add_argument(
         "--keep-going",

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline maintain``: joins small files of the tables, and removes old versions and rows."""
+"""``rebalance-agent pipeline maintain``: merges small files of the tables, and removes old versions and rows."""
 
 from __future__ import annotations
 

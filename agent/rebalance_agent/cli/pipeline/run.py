@@ -47,7 +47,7 @@ The output ends with the result:
   events       rows of the table, each event once       generations   rows of that table
   rejected     rows of events_rejected                  groups        that have generations
   broken       expectations that do not hold            seconds       of the whole run
-  fidelity     moves and skew: the share of the checked recorded decisions that a replay reproduces
+  fidelity     moves, skew: share of the checked decisions for which a replay gives the recorded value
 
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """

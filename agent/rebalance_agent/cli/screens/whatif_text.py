@@ -169,8 +169,8 @@ def _fidelity(what_if: WhatIf, fidelity: Fidelity) -> Iterator[str]:
             yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
             yield wrapped(
-                f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be compared "
-                f"with a replay: {printable(line.reason or '')}; {line.agreeing} had the same result."
+                f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) need not match a "
+                f"replay: {printable(line.reason or '')}; {line.agreeing} had the same result."
             )
 
 

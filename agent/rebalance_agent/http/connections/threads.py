@@ -1,10 +1,10 @@
-"""Runs a listener's threads: they take turns to wait for all connections; only complete requests occupy a thread.
+"""Runs a listener's threads: they take turns waiting for all connections; only complete requests occupy a thread.
 
 Therefore a client that sends nothing, sends single bytes, reads its answer slowly, or is slow in its TLS handshake
-costs only memory, within the listener's bounds, but no thread. ``open_connections`` waits for the clients; ``steps``
+costs memory, within the listener's bounds, but no thread. ``open_connections`` waits for the clients; ``steps``
 handles each client.
 
-The threads are all alike and take turns. One thread waits for the connections; when a request is complete, this thread
+The threads are all alike. One thread waits for the connections; when a request is complete, this thread
 lets a free thread wait, and answers the request itself. So a request moves to another thread only if all other threads
 are answering: on a machine with more runnable threads than cores, each such move costs tens of milliseconds.
 """

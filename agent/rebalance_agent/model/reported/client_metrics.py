@@ -21,10 +21,10 @@ CLIENT_VALUE_MAX = 2.0**53
 class ClientMetrics:
     """The last values that a member's client pushed. A value that it did not push is absent."""
 
-    rebalance_seconds: Annotated[float | None, "the client's longest rebalance"] = None
+    rebalance_seconds: Annotated[float | None, "the longest rebalance in the client's own window"] = None
     failed_rebalances: Annotated[float | None, "rebalances that failed since the client started"] = None
     poll_interval_seconds: Annotated[float | None, "the longest time between two calls of poll()"] = None
-    last_poll_seconds: Annotated[float | None, "time since the last call of poll(), at the push"] = None
+    last_poll_seconds: Annotated[float | None, "time from the last call of poll() to the push"] = None
     idle_ratio: Annotated[float | None, "share of the time that the client waited in poll(), from 0 to 1"] = None
     commit_seconds: Annotated[float | None, "the longest wait for the response to a commit"] = None
 

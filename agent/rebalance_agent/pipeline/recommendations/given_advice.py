@@ -1,4 +1,4 @@
-"""Defines advice: one change of a recommendation, which a group can take without the others."""
+"""Defines advice: one recommended change, which a group can make without the others."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from rebalance_agent.instrumentation.client_tls import broker_context
 __all__ = ["broker_tls"]
 
 _UNUSABLE = {
-    "ssl.keystore.location": "set ssl.certificate.location and ssl.key.location, PEM files",
-    "ssl.certificate.pem": "set ssl.certificate.location, a PEM file",
-    "ssl.key.pem": "set ssl.key.location, a PEM file",
+    "ssl.keystore.location": "set ssl.certificate.location and ssl.key.location to PEM files",
+    "ssl.certificate.pem": "set ssl.certificate.location to a PEM file",
+    "ssl.key.pem": "set ssl.key.location to a PEM file",
     "ssl.curves.list": "remove it: OpenSSL's default applies",
     "ssl.sigalgs.list": "remove it: OpenSSL's default applies",
     "ssl.engine.location": "remove it: keys are read from files",

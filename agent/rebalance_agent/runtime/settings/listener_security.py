@@ -16,7 +16,7 @@ from rebalance_agent.runtime.settings.roles import AgentSettings
 __all__ = ["TlsPrefix", "bearer_of", "listener_tls", "tls_paths", "token_file", "webhook_tls"]
 
 TlsPrefix = Literal["tls_", "events_tls_", "gateway_tls_"]
-"""Prefix of a listener's TLS settings: of the read-only listener, the events listener, the one for Kafka clients."""
+"""Prefix of a listener's TLS settings: for the web port, for posted events, or for Kafka clients."""
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:

@@ -27,4 +27,4 @@ class InboxAge:
         if age < BEHIND_S:
             health.ready(TRACKER_PART)
         else:
-            health.unready(TRACKER_PART, f"records read {age:.0f} s ago are not processed yet")
+            health.unready(TRACKER_PART, f"input read {age:.0f} s ago has not been processed yet")

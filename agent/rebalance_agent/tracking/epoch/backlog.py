@@ -17,7 +17,7 @@ __all__ = ["Backlog"]
 class Backlog:
     """Counts, for each partition, the members whose target contains it and the members that own it.
 
-    ``waiting``: the number of partitions with a target and without an owner.
+    ``waiting``: the number of partitions that are in a target but have no owner.
     """
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ MEMBERSHIP: Mapping[str, str] = {
     "group.id": "`group_id`; the data consumer also uses it, to read committed offsets",
     "group.instance.id": "`group_instance_id`",
     "heartbeat.interval.ms": "`heartbeat_interval_ms`",
-    "max.poll.interval.ms": "`max_poll_interval_ms`, which is also the group's rebalance timeout; this class measures "
+    "max.poll.interval.ms": "`max_poll_interval_ms`, which is also the member's rebalance timeout; this class measures "
     "the time between polls",
     "partition.assignment.strategy": "`partition_assignment_strategy`: names of this package's strategies",
     "session.timeout.ms": "`session_timeout_ms`",
