@@ -28,7 +28,7 @@ from bench.tree import Seen, cpu_s, watched
 GENERATIONS = 1_000_000
 CORES = 2
 END_S = 60.0
-_STAGE, _TASKS = "run: ", re.compile(r"[\d,]+ of [\d,]+ tasks$")
+_STAGE, _PROGRESS = "run: ", re.compile(r"[\d,]+ of [\d,]+ tasks of the running Spark stages$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _laps(running: subprocess.Popen[str], seen: Seen) -> Iterator[Lap]:
         for line in running.stderr:
             text = line.removeprefix(_STAGE).strip()
             said.append(text)
-            if not line.startswith(_STAGE) or _TASKS.search(text):
+            if not line.startswith(_STAGE) or _PROGRESS.match(text):
                 say(text)
                 continue
             used = cpu_s(root)
