@@ -105,7 +105,7 @@ class LastCommits:
         return max(0, self._last_ms(known) - known.first_ms) if known is not None else 0
 
     def _last_ms(self, group: _Group) -> int:
-        kept_ms = (row[0] for name in group for row in _ROW.iter_unpack(self._blocks[name]))
+        kept_ms: Iterator[int] = (row[0] for name in group for row in _ROW.iter_unpack(self._blocks[name]))
         return max(itertools.chain((group.last_ms,), kept_ms))
 
     def update(self, commits: Mapping[bytes, Commit | None], now_ms: int) -> None:
