@@ -177,6 +177,7 @@ class Tracker:
             case GroupDescribed() | GroupVanished():
                 yield from self._descriptions.take(observation)
             case Tick():
+                self._context.commits.pass_time(now_ms)
                 yield from self._groups.pass_time(now_ms, DUE_MAX)
                 yield from self._check_clock(now_ms)
             case _:

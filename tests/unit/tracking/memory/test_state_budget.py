@@ -76,6 +76,15 @@ def test_a_group_that_commits_is_reported():
     assert _reported(events, "new") == [1, 2]
 
 
+def test_a_group_that_commits_is_reported_however_many_partitions_another_group_commits(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.last_commits.PARTITIONS_MAX", 300)
+    tracker = _full()
+    feed(tracker, *(committed(0, *numbers, group="other") for numbers in ([255], range(1_000))))
+    feed(tracker, *_committing("new", COMMITTING_MS))
+    events = feed(tracker, *_records("new", [1, 2], since=COMMITTING_MS), tick(2 * COMMITTING_MS), commits=False)
+    assert _reported(events, "new") == [1, 2]
+
+
 def test_a_group_that_begins_to_commit_is_reported_from_then_on():
     tracker = _full()
     feed(tracker, *_records("new", [1, 2]), commits=False)

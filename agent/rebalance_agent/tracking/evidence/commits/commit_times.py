@@ -11,6 +11,7 @@ the offset grew between two commits, the member consumed after it had determined
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -85,13 +86,13 @@ class CommitTimes:
         self.reads = ReadTimes()
         self._last = LastCommits()
         self._awaited: dict[bytes, _Awaited] = {}
-        self._checked_ms = 0
+        self._now_ms = self._checked_ms = 0
         # The awaited keys of each group, without duplicates; lists, since a set of twenty takes 2 KB.
         self._keys: dict[bytes, list[bytes]] = {}
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Process the last commits by record key, in the order of the records; None: the commits were deleted."""
-        self._last.update(commits)
+        self._last.update(commits, self._now_ms)
         came: list[bytes] = []
         for key in filter(self._awaited.__contains__, commits):
             commit = commits[key]
@@ -144,7 +145,8 @@ class CommitTimes:
             all_awaited[key] = _Awaited(after_ms, partition, first, earlier)
         if not keys:
             del self._keys[name.encode()]
-        self._drop_overdue(after_ms)
+        if len(all_awaited) > AWAITED_MAX:
+            self._drop_awaited(list(itertools.islice(all_awaited, len(all_awaited) - AWAITED_MAX + AWAITED_MAX // 10)))
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
         """Record that the owners had to give up these ``partitions`` of the group no earlier than ``at_ms``.
@@ -157,21 +159,23 @@ class CommitTimes:
             if awaited := self._awaited.get(key):
                 awaited.first.released_ms.setdefault(partition, at_ms)
 
-    def _drop_overdue(self, now_ms: int) -> None:
-        """Stop awaiting commits that are overdue at ``now_ms`` or exceed the limit, either many at once or rarely."""
-        excess = len(self._awaited) - AWAITED_MAX
-        if excess <= 0 and abs(now_ms - self._checked_ms) < AWAITED_MAX_MS:
+    def pass_time(self, now_ms: int) -> None:
+        """Note the observer's time; from time to time, stop awaiting commits that are overdue.
+
+        Records' times do not count here: a record with a wrong time would affect all groups.
+        """
+        self._now_ms = now_ms
+        if abs(now_ms - self._checked_ms) < AWAITED_MAX_MS:
             return
         self._checked_ms = now_ms
-        oldest = excess + AWAITED_MAX // 10 if excess > 0 else 0
-        dropped = [
-            key
-            for index, (key, awaited) in enumerate(self._awaited.items())
-            if index < oldest or now_ms - awaited.after_ms > AWAITED_MAX_MS
-        ]
-        for key in dropped:
+        self._drop_awaited(
+            [key for key, awaited in self._awaited.items() if now_ms - awaited.after_ms > AWAITED_MAX_MS]
+        )
+
+    def _drop_awaited(self, keys: Collection[bytes]) -> None:
+        for key in keys:
             del self._awaited[key]
-        self._forget_keys(dropped)
+        self._forget_keys(keys)
 
     def name_topics(self, name: str, topic_name: Callable[[str], str]) -> None:
         """Await the group's commits by topic name for topics of which only the id was known.

@@ -399,19 +399,29 @@ def test_the_wait_for_first_commits_is_bounded():
     times.expect("elsewhere", [("t", number) for number in range(200)], 1_000, first)
     times.expect("g", [("t", 0)], 1_000 + AWAITED_MAX_MS, first)
     many = len(pickle.dumps(times))
-    times.expect("g", [("t", 0)], 1_001 + 2 * AWAITED_MAX_MS, FirstCommits())
-    assert len(pickle.dumps(times)) < many / 10
-    times.update({commit_key("elsewhere", "t", 0): (2_000 + 2 * AWAITED_MAX_MS, 1)})
+    times.pass_time(1_001 + AWAITED_MAX_MS)
+    assert len(pickle.dumps(times)) < many / 5
+    assert (times.awaited("elsewhere"), times.awaited("g")) == (0, 1)
+    times.update({commit_key("elsewhere", "t", 0): (2_000 + AWAITED_MAX_MS, 1)})
     assert first.at_ms == {}
 
 
-def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.last_commits.PARTITIONS_MAX", 1)
+@pytest.mark.parametrize("wrong_ms", [0, 2**53], ids=["past", "future"])
+def test_a_record_with_a_wrong_time_ends_no_other_groups_wait_for_first_commits(wrong_ms):
+    tracker, _ = watch(*TWO_EAGER, tick(5_000), commits=False)
+    wrong = record(wrong_ms - T0, 1, member("c", (0,)), group="other")
+    feed(tracker, replace(wrong, seen_ms=T0 + 6_000), tick(7_000), commits=False)
+    assert tracker._context.commits.awaited("g") == 4
+    feed(tracker, tick(4_001 + 2 * AWAITED_MAX_MS), commits=False)
+    assert tracker._context.commits.awaited("g") == 0
+
+
+def test_deleted_commits_of_unknown_groups_take_no_memory():
     times = CommitTimes()
     times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)
     for number in range(100):
-        times.update({commit_key(f"deleted-{number}", "t", 0): None, commit_key(f"over-{number}", "t", 0): (2, 1)})
+        times.update({commit_key(f"deleted-{number}", "t", 0): None})
     assert pickle.dumps(times) == before
     times.update({commit_key("kept", "t", 0): None})
     assert len(pickle.dumps(times)) < len(before)
