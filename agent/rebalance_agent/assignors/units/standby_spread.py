@@ -7,10 +7,11 @@ host) until no chain evens the loads further. The result is the most even spread
 base polyhedron, where a spread that no exchange improves is optimal. ``unit_assignment`` spreads the units left over by
 rounding in the same way.
 
-Every chain starts at the fullest host, so the load above which hosts give never rises. A host that gave a copy is then
-never empty enough to receive one: its load first rises, then falls. There are thus at most as many chains as pairs of a
-unit and a host that may have a copy of it. When no chain from a host helps, none helps later from that host, nor from
-the hosts that its chains reach, so there is at most one vain search per host. A search looks once at every copy.
+The number of steps is limited. Every chain starts at the fullest host that can give a copy, so the load of these hosts
+never rises. A host that has given a copy is then never empty enough to receive one: its load first rises, then falls.
+Thus there are at most as many chains as pairs of a unit and a host that may have a copy of it. If no chain from a host
+evens the loads, none does so later, neither from this host nor from the hosts that its chains reach: all these hosts
+are left out of later searches. Thus there is at most one search without result per host. A search visits a copy once.
 """
 
 from __future__ import annotations
@@ -56,13 +57,17 @@ class _Spread:
         self._demands = demands
         self._sizes = sizes
         self._loads = list(loads) or [0] * len(sizes)
+        # By host: the burden of its last copy, and of one more copy.
+        self._last = [self._burden(host, -1) for host in range(len(sizes))]
+        self._next = [self._burden(host, 1) for host in range(len(sizes))]
         # By active host: how many copies of its units each host has.
         self._beside: dict[int, list[int]] = {demand.active: [0] * len(sizes) for demand in demands}
         # By host: the units with a copy on it, in order of addition.
         self._units_on: list[dict[int, None]] = [{} for _ in sizes]
         self.hosts: list[set[int]] = [set() for _ in demands]
         # By unit: the hosts that may take one more copy, as bits of an integer, which intersect fast.
-        masks = {id(demand.hosts): _mask(demand.hosts) for demand in {id(each.hosts): each for each in demands}.values()}
+        shared = {id(demand.hosts): demand.hosts for demand in demands}
+        masks = {number: _mask(hosts) for number, hosts in shared.items()}
         self._open = [masks[id(demand.hosts)] & ~_bit(demand.active) for demand in demands]
         # Hosts in the order in which they take copies in turn: those with the fewest actives come first.
         actives = Counter(demand.active for demand in demands)
@@ -70,8 +75,6 @@ class _Spread:
         # Where the search for an empty host continues, and a lower bound on the loads, which only grow.
         self._turn = 0
         self._lowest = 0.0
-        # A heap of every host's burden; `_least` brings its top up to date.
-        self._burdens: list[tuple[float, int]] = []
 
     def keep(self) -> None:
         """Keep the best existing copies, up to the wanted number."""
@@ -82,8 +85,6 @@ class _Spread:
 
     def fill(self) -> None:
         """Add the missing copies."""
-        self._burdens = [(self._burden(host, 1), host) for host in range(len(self._sizes))]
-        heapq.heapify(self._burdens)
         for unit, demand in enumerate(self._demands):
             # The hosts that may take a copy, the best first. A copy changes the rank of no other host.
             ranking: list[tuple[float, int, int]] = []
@@ -105,45 +106,38 @@ class _Spread:
                 host = self._order[turn]
                 if not self._may_hold(unit, host):
                     continue
-                seen.append((self._burden(host, 1), beside[host], turn))
+                seen.append((self._next[host], beside[host], turn))
                 if seen[-1][0] <= self._lowest and beside[host] <= usual:
                     # No host is emptier, and this host has at most the mean number of such copies: skip the others.
                     self._turn = turn + 1
                     return host
             ranking += seen
             heapq.heapify(ranking)
-        self._lowest = self._least()
+        self._lowest = min(self._next)
         return self._order[heapq.heappop(ranking)[2]]
-
-    def _least(self) -> float:
-        """Return the burden of the emptiest host, while loads only grow."""
-        burdens = self._burdens
-        while (now := self._burden(burdens[0][1], 1)) > burdens[0][0]:
-            heapq.heapreplace(burdens, (now, burdens[0][1]))
-        return burdens[0][0]
 
     def even_out(self) -> None:
         """Move copies along chains while there is a chain whose last host is less full than its first host."""
-        hosts = range(len(self._sizes))
-        movable = set(hosts)
+        movable = list(range(len(self._sizes)))
         while movable:
-            full = max(movable, key=lambda host: (self._burden(host, -1), -host))
-            if self._burden(full, -1) <= min(self._burden(host, 1) for host in movable):
+            full = max(movable, key=self._last.__getitem__)
+            if self._last[full] <= min(self._next):
                 return
-            movable -= self._relieve(full, movable)
+            if stuck := self._relieve(full, movable):
+                movable = [host for host in movable if host not in stuck]
 
-    def _relieve(self, full: int, movable: Collection[int]) -> set[int]:
+    def _relieve(self, full: int, movable: Sequence[int]) -> Collection[int]:
         """Move a copy away from ``full`` along the shortest chain of ``movable`` hosts that evens the loads.
 
         Return no host if there is such a chain, or else the hosts that stay as full as they are.
         """
-        limit = self._burden(full, -1)
+        limit = self._last[full]
         left = _mask(movable) ^ _bit(full)
         reached_by: dict[int, tuple[int, int]] = {}
         front = [full]
         while front:
             following: list[int] = []
-            for host, unit in ((host, unit) for host in front for unit in reversed(self._units_on[host])):
+            for host, unit in ((giver, unit) for giver in front for unit in reversed(self._units_on[giver])):
                 reached = self._open[unit] & left
                 for other in _bits(reached):
                     reached_by[other] = (host, unit)
@@ -151,10 +145,11 @@ class _Spread:
                 left ^= reached
                 if not left:
                     break
-            emptiest = min(following, key=lambda host: (self._burden(host, 1), host), default=full)
-            if emptiest != full and self._burden(emptiest, 1) < limit:
+            lowest = min(map(self._next.__getitem__, following), default=limit)
+            if lowest < limit:
+                emptiest = min(host for host in following if self._next[host] == lowest)
                 self._shift(emptiest, full, reached_by)
-                return set()
+                return ()
             front = following
         return {full, *reached_by}
 
@@ -173,18 +168,23 @@ class _Spread:
         # Twice the middle of a step of load, per size; unit_assignment explains why floats are exact enough.
         return (2 * self._loads[host] + step) / self._sizes[host]
 
+    def _load(self, host: int, copies: int) -> None:
+        self._loads[host] += copies
+        self._last[host] = self._burden(host, -1)
+        self._next[host] = self._burden(host, 1)
+
     def _put(self, unit: int, host: int) -> None:
         self.hosts[unit].add(host)
         self._open[unit] ^= _bit(host)
         self._units_on[host][unit] = None
-        self._loads[host] += 1
+        self._load(host, 1)
         self._beside[self._demands[unit].active][host] += 1
 
     def _take(self, unit: int, host: int) -> None:
         self.hosts[unit].remove(host)
         self._open[unit] ^= _bit(host)
         del self._units_on[host][unit]
-        self._loads[host] -= 1
+        self._load(host, -1)
         self._beside[self._demands[unit].active][host] -= 1
 
 
