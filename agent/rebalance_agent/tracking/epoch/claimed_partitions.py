@@ -19,7 +19,7 @@ _Key = tuple[type[EpochFact], str]
 
 
 class ClaimedPartitions:
-    """The partitions that the records of a group claim: those of current assignments, and separately of targets."""
+    """The number of partitions that are kept: those of current assignments, and separately those of targets."""
 
     def __init__(self) -> None:
         """Start without assignments."""
@@ -40,15 +40,16 @@ class ClaimedPartitions:
         return member_id not in self._unread
 
     def bounded(self, member_id: str, value: _Assignment, subtopologies: Mapping[str, tuple[str, ...]]) -> _Assignment:
-        """Return a member's new assignment, without partitions if those of all members are then too many.
+        """Return a member's new assignment, without its partitions if they do not fit beside those of other members.
 
         ``subtopologies``: the topics of each subtopology of a streams group: a task has a partition of each of them.
         """
         kind = type(value)
         self.remove(kind, member_id)
-        self._sizes[kind, member_id] = size = _size(value, subtopologies)
-        self._totals[kind] += size
-        if not size or self._totals[kind] <= CLAIMS_MAX:
+        size = _size(value, subtopologies)
+        if self._totals[kind] + size <= CLAIMS_MAX:
+            self._sizes[kind, member_id] = size
+            self._totals[kind] += size
             return value
         if isinstance(value, MemberTarget):
             return MemberTarget({})
