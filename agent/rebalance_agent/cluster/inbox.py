@@ -31,7 +31,7 @@ DECODED = 10
 """Largest ratio of a decoded record's memory to its size in the topic."""
 
 COMMIT_BYTES = 250
-"""Memory (bytes) of one partition's commit."""
+"""Memory (bytes) of one partition's commit besides its key, which contains names of up to 32 kB."""
 
 
 class _Queued(NamedTuple):
@@ -173,6 +173,6 @@ def _bytes(observation: Observation, record_bytes: int) -> int:
         case MemberReported(event=MemberEvent() as event):  # its ranges of partitions are not decoded
             return report_bytes(event)
         case CommitsSeen(commits=commits):
-            return COMMIT_BYTES * len(commits)
+            return COMMIT_BYTES * len(commits) + sum(map(len, commits))
         case _:
             return record_bytes * DECODED

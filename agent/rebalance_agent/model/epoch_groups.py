@@ -13,7 +13,7 @@ from enum import Enum
 from heapq import nsmallest
 
 from rebalance_agent.model.group import SETTLED, GroupState, Member, StreamsMember
-from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, together
 
 __all__ = [
     "PENDING_MAX",
@@ -93,8 +93,7 @@ class EpochMember:
             return None
         if current is None or current.epoch < 0:
             return StreamsMember(self.process, self.endpoint)
-        active = topic_partitions(current.held)
-        return StreamsMember(self.process, self.endpoint, active, current.standbys, current.warmups)
+        return StreamsMember(self.process, self.endpoint, current.held, current.standbys, current.warmups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +125,9 @@ class CurrentAssignment:
     assigned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
-    def held(self) -> set[tuple[str, int]]:
-        """The (topic, partition) pairs that the member processes or has yet to revoke; none while it is away."""
-        return set() if self.epoch < 0 else pairs(self.assigned) | pairs(self.revoking)
+    def held(self) -> TopicPartitions:
+        """The partitions that the member processes or has yet to revoke; none while it is away."""
+        return {} if self.epoch < 0 else together(self.assigned, self.revoking)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from functools import lru_cache
 from rebalance_agent.errors import DecodeError
 
 __all__ = [
+    "CLAIMS_MAX",
     "PARTITION_MAX",
     "RANGE_TEXT_MAX",
     "TopicPartitions",
+    "beyond",
     "claimed_partitions",
     "count_partitions",
     "existing",
@@ -25,6 +27,7 @@ __all__ = [
     "range_spans",
     "shared_set",
     "to_ranges",
+    "together",
     "topic_partitions",
 ]
 
@@ -33,6 +36,10 @@ TopicPartitions = Mapping[str, tuple[int, ...]]
 
 PARTITION_MAX = 1_000_000
 """Upper bound of partition numbers (exclusive), above any Kafka topic's: bounds the memory that a range can claim."""
+
+CLAIMS_MAX = 100_000
+"""Maximum number of partitions that the members of one group may claim together: up to three seconds of work. A record
+has room for 250,000."""
 
 RANGE_TEXT_MAX = 8_000_000
 """Maximum number of characters of one text of ranges: a million single numbers. A longer text is rejected before it is
@@ -61,6 +68,26 @@ def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, .
 def pairs(partitions: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
     """Return the partitions as a set of (topic, partition)."""
     return {pair for topic, numbers in partitions.items() for pair in pairs_of(topic, numbers)}
+
+
+def beyond(partitions: TopicPartitions, others: TopicPartitions) -> TopicPartitions:
+    """Return the ``partitions`` that are not among the ``others``. A topic with equal numbers costs one comparison."""
+    found: dict[str, tuple[int, ...]] = {}
+    for topic, numbers in partitions.items():
+        if (other := others.get(topic)) is None:
+            found[topic] = numbers
+        elif other != numbers and (left := set(numbers).difference(other)):
+            found[topic] = tuple(sorted(left))
+    return found
+
+
+def together(partitions: TopicPartitions, others: TopicPartitions) -> TopicPartitions:
+    """Return the partitions that are among the ``partitions`` or the ``others``, by topic in order."""
+    both = {topic: {*partitions.get(topic, ()), *numbers} for topic, numbers in others.items()}
+    return {
+        topic: tuple(sorted(both[topic])) if topic in both else partitions[topic]
+        for topic in sorted({*partitions, *both})
+    }
 
 
 def pairs_of(topic: str, numbers: Sequence[int]) -> Iterable[tuple[str, int]]:
@@ -131,6 +158,9 @@ def partitions_read(
     numbers: dict[str, set[int]] = {}
     for subtopology, task_numbers in tasks.items():
         counts = {topic: count_of(topic) for topic in topics_of(subtopology)}
+        if len(counts) == 1:  # the topic has all numbers
+            numbers.setdefault(next(iter(counts)), set()).update(task_numbers)
+            continue
         count_max = max(counts.values(), default=0)
         for topic, count in counts.items():
             numbers.setdefault(topic, set()).update(

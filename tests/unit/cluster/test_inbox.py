@@ -78,6 +78,7 @@ REPORT = MemberReported(
         (RECORD, RECORD, 600),
         (RECORD, EPOCH, 600),
         (RECORD, CommitsSeen(1, {bytes([key]): None for key in range(24)}), 0),
+        (RECORD, CommitsSeen(1, {b"a long name" * 500: None}), 0),
         (REPORT, REPORT, 0),
     ],
 )

@@ -185,7 +185,7 @@ class FairShare:
         if record_kind(waiting.key) == GROUP_METADATA.kind:
             seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None, size)
         else:
-            seconds = part_seconds(size)
+            seconds = part_seconds(record.value if isinstance(record, EpochRecord) else None, size)
         self._budget.spend(group, size, seconds, now)
         if record is not None:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rebalance_agent.model.group import UNREAD_ASSIGNMENTS, GroupSnapshot, Member
-from rebalance_agent.model.partitions import TopicPartitions, count_partitions
+from rebalance_agent.model.partitions import CLAIMS_MAX, TopicPartitions, count_partitions
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["CLAIMS_MAX", "FREE_CLAIMS", "FREE_TOPICS", "bounded_claims", "claims"]
+__all__ = ["FREE_CLAIMS", "FREE_TOPICS", "bounded_claims", "claims"]
 
 FREE_CLAIMS = 20_000
 """Partitions, assigned and owned, that members may claim even if they do not exist, since the list of topics may be
@@ -22,10 +22,6 @@ own."""
 
 FREE_TOPICS = 10_000
 """Maximum number of topics that all members together may subscribe to, whether these exist or not."""
-
-CLAIMS_MAX = 100_000
-"""Maximum number of partitions, assigned and owned, that one record may claim: up to three seconds of work. A record
-has room for 250,000."""
 
 
 def claims(value: GroupSnapshot) -> int:

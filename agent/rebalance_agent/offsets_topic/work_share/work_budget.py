@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochFact, MemberTarget
 from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
 
@@ -30,6 +31,10 @@ MEMBER_S = 25e-6
 
 ASSIGNED_S = 25e-6
 """Seconds of work per partition that a record assigns to a member: moves, stalls, quality and view."""
+
+TARGET_S = 2.5e-6
+"""Seconds of work per partition or task in the target of a consumer or streams member: it is only compared with the
+current assignments."""
 
 GROUP_RATE = 0.25
 """Seconds of work per second that one group may cause: a group of 2,000 members and 10,000 partitions may rebalance
@@ -69,9 +74,18 @@ def work_seconds(value: GroupSnapshot | None, size_bytes: int = 0) -> float:
     return RECORD_S + BYTE_S * (value.size_bytes or size_bytes) + MEMBER_S * len(value.members) + ASSIGNED_S * assigned
 
 
-def part_seconds(size_bytes: int) -> float:
-    """Return the estimated seconds of work for another group's record with a value of ``size_bytes``."""
-    return PART_S + BYTE_S * size_bytes
+def part_seconds(value: EpochFact | None, size_bytes: int) -> float:
+    """Return the estimated seconds of work for another group's record with a value of ``size_bytes``.
+
+    A current assignment also pays for its end: the record that takes its partitions from the member may be small.
+    """
+    seconds = PART_S + BYTE_S * size_bytes
+    if isinstance(value, CurrentAssignment):
+        lists = value.assigned, value.revoking, value.standbys, value.warmups
+        return seconds + ASSIGNED_S * sum(map(count_partitions, lists))
+    if isinstance(value, MemberTarget):
+        return seconds + TARGET_S * sum(map(count_partitions, (value.assigned, value.standbys, value.warmups)))
+    return seconds
 
 
 @dataclass(slots=True)

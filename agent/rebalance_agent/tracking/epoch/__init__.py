@@ -3,6 +3,8 @@
 - ``state``: the state machine of one group.
 - ``epoch_records``: the latest record of each key of a group; ``recorded_group``: the members and the state that these
   records show.
+- ``claimed_partitions``: bounds the partitions in these records. ``settled_epochs``: counts the members
+  that reached each epoch.
 - ``handovers``, ``backlog``: how each partition gets from one member to the next.
 - ``member_evidence``: what the members' assignments and commits show.
 - ``owner_changes``: what the records show about partitions that a removed member still holds.

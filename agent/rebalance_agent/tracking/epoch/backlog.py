@@ -7,9 +7,9 @@ that it changes, not on the group's size.
 from __future__ import annotations
 
 from collections.abc import Collection
-from collections.abc import Set as AbstractSet
 
 from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.partitions import TopicPartitions, beyond, pairs
 
 __all__ = ["Backlog"]
 
@@ -31,27 +31,29 @@ class Backlog:
         """The partitions that some member owns."""
         return self._owned.keys()
 
-    def set_target(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
+    def set_target(self, old: TopicPartitions, new: TopicPartitions) -> None:
         """Replace a member's target ``old`` by ``new``."""
-        self.waiting += sum(partition not in self._owned for partition in _increment(self._targeted, new - old))
-        self.waiting -= sum(partition not in self._owned for partition in _decrement(self._targeted, old - new))
+        self.waiting += sum(partition not in self._owned for partition in _increment(self._targeted, beyond(new, old)))
+        self.waiting -= sum(partition not in self._owned for partition in _decrement(self._targeted, beyond(old, new)))
 
-    def set_owned(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
+    def set_owned(self, old: TopicPartitions, new: TopicPartitions) -> None:
         """Replace a member's owned partitions ``old`` by ``new``."""
-        self.waiting -= sum(partition in self._targeted for partition in _increment(self._owned, new - old))
-        self.waiting += sum(partition in self._targeted for partition in _decrement(self._owned, old - new))
+        self.waiting -= sum(partition in self._targeted for partition in _increment(self._owned, beyond(new, old)))
+        self.waiting += sum(partition in self._targeted for partition in _decrement(self._owned, beyond(old, new)))
 
 
-def _increment(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
+def _increment(counts: dict[Partition, int], by_topic: TopicPartitions) -> list[Partition]:
     """Count one more member for each partition; return the partitions that had none before."""
+    partitions = pairs(by_topic)
     first = [partition for partition in partitions if partition not in counts]
     for partition in partitions:
         counts[partition] = counts.get(partition, 0) + 1
     return first
 
 
-def _decrement(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
+def _decrement(counts: dict[Partition, int], by_topic: TopicPartitions) -> list[Partition]:
     """Count one member less for each partition; return the partitions that have none left."""
+    partitions = pairs(by_topic)
     for partition in partitions:
         counts[partition] -= 1
     last = [partition for partition in partitions if not counts[partition]]

@@ -7,7 +7,6 @@ of a large group consists of thousands of records.
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -17,27 +16,25 @@ from rebalance_agent.model.epoch_groups import (
     EpochFact,
     EpochMember,
     GroupEpoch,
-    MemberState,
     MemberTarget,
     ResolvedPattern,
     TargetEpoch,
     Topology,
 )
 from rebalance_agent.model.group import Member
-from rebalance_agent.model.partitions import TopicPartitions, pairs, partitions_read, topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, pairs, partitions_read
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import TopicMetadataSeen
 from rebalance_agent.tracking.epoch.backlog import Backlog
+from rebalance_agent.tracking.epoch.claimed_partitions import ClaimedPartitions
 from rebalance_agent.tracking.epoch.facts import set_fact
+from rebalance_agent.tracking.epoch.settled_epochs import SettledEpochs
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.members.shared_counts import add_count
 from rebalance_agent.tracking.observations import EpochRecord
 
 __all__ = ["EpochGroupRecords"]
-
-_AWAY = sys.maxsize
-"""The epoch assumed for a static member that left temporarily: it has reached every epoch, so no epoch waits for it."""
 
 _Key = tuple[type[EpochFact], str]
 
@@ -56,8 +53,8 @@ class EpochGroupRecords:
         self._patterns: dict[str, ResolvedPattern] = {}
         self._targets: dict[str, MemberTarget] = {}
         self._at_ms: dict[_Key, int] = {}
-        self._settled: dict[str, int] = {}
-        self._settled_in: Counter[int] = Counter()
+        self._settled = SettledEpochs()
+        self._claimed = ClaimedPartitions()
         self._subscribed: Counter[str] = Counter()
         self._subscribed_patterns: Counter[str] = Counter()
         self._topics: frozenset[str] | None = None
@@ -73,20 +70,25 @@ class EpochGroupRecords:
         if not record.live and record.timestamp_ms < self._at_ms.get(key, record.timestamp_ms):
             return False
         self._at_ms[key] = record.timestamp_ms
-        self._put(record.kind, record.subject, record.value)
+        self._put(record.kind, record.subject, self._bounded(record.kind, record.subject, record.value))
         return True
 
     def keep(self, since_ms: int) -> None:
         """Drop the times of tombstones from before ``since_ms``."""
         self._at_ms = {key: at_ms for key, at_ms in self._at_ms.items() if at_ms >= since_ms or self._has(*key)}
 
+    @property
+    def unread(self) -> bool:
+        """Whether the members claim too many partitions: then none of them are shown (see `ClaimedPartitions`)."""
+        return self._claimed.unread
+
     def current(self, member_id: str) -> CurrentAssignment | None:
         """Return a member's current assignment."""
         return self._currents.get(member_id)
 
-    def targeted(self, member_id: str) -> set[tuple[str, int]]:
-        """Return the (topic, partition) pairs of a member's target assignment."""
-        return pairs(target.assigned) if (target := self._targets.get(member_id)) else set()
+    def targeted(self, member_id: str) -> TopicPartitions:
+        """Return the partitions of a member's target assignment."""
+        return target.assigned if (target := self._targets.get(member_id)) else {}
 
     @property
     def standby_hosts(self) -> frozenset[str]:
@@ -133,19 +135,18 @@ class EpochGroupRecords:
         if self.epoch is None or not self.members:
             return self.epoch is not None
         newest = self.epoch.epoch
-        settled = sum(count for epoch, count in self._settled_in.items() if epoch >= newest)
-        return self.target_epoch >= newest and settled == len(self.members)
+        return self.target_epoch >= newest and self._settled.reached(newest) == len(self.members)
 
     @property
     def away(self) -> bool:
         """Whether a static member left temporarily, and has neither returned nor been removed."""
-        return self._settled_in[_AWAY] > 0
+        return self._settled.away
 
     @property
     def held_for_absent(self) -> set[tuple[str, int]]:
         """The partitions in the targets of static members that left temporarily; these partitions have no owner."""
         away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
-        return set[tuple[str, int]]().union(*map(self.targeted, away))
+        return set[tuple[str, int]]().union(*(pairs(self.targeted(name)) for name in away))
 
     @property
     def ready(self) -> bool:
@@ -191,6 +192,8 @@ class EpochGroupRecords:
         member = self.members.get(member_id)
         if member is None:
             return None
+        current = self._currents.get(member_id)
+        held = current.held if current else {}
         subscription = member.topics, member.pattern
         if (topics := self._subscriptions.get(subscription)) is None:
             tasks = (topic for topics in self.subtopologies.values() for topic in topics)
@@ -204,9 +207,9 @@ class EpochGroupRecords:
             rebalance_timeout_ms=member.rebalance_timeout_ms,
             session_timeout_ms=member.session_timeout_ms or SESSION_TIMEOUT_MS,
             session_assumed=member.session_timeout_ms is None,
-            subscription=ConsumerSubscription(version=-1, topics=topics, rack_id=member.rack),
-            assignment=ConsumerAssignment(-1, self.by_topic_name(self._held_by(member_id), cluster_topics)),
-            streams=member.streams(self._currents.get(member_id)),
+            subscription=None if self.unread else ConsumerSubscription(version=-1, topics=topics, rack_id=member.rack),
+            assignment=None if self.unread else ConsumerAssignment(-1, self.by_topic_name(held, cluster_topics)),
+            streams=member.streams(None if self.unread else current),
         )
 
     def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:
@@ -219,15 +222,25 @@ class EpochGroupRecords:
 
     # One fact at a time
 
+    def _bounded(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> EpochFact | None:
+        """Return a record's value, without partitions if the group claims too many."""
+        unread = self.unread
+        if isinstance(value, CurrentAssignment | MemberTarget):
+            value = self._claimed.bounded(subject, value, self.subtopologies)
+        else:
+            self._claimed.remove(kind, subject)
+        self._all_changed = self._all_changed or unread != self.unread
+        return value
+
     def _put(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> None:
         if kind is CurrentAssignment:
             current, now = set_fact(self._currents, subject, value, CurrentAssignment)
-            self.backlog.set_owned(current.held if current else set(), now.held if now else set())
+            self.backlog.set_owned(current.held if current else {}, now.held if now else {})
             self._changed.add(subject)
             self._settle(subject)
         elif kind is MemberTarget:
             old, new = set_fact(self._targets, subject, value, MemberTarget)
-            self.backlog.set_target(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
+            self.backlog.set_target(old.assigned if old else {}, new.assigned if new else {})
         elif kind is EpochMember:
             before, after = set_fact(self.members, subject, value, EpochMember)
             self._count_subscription(before, -1)
@@ -238,8 +251,11 @@ class EpochGroupRecords:
             set_fact(self._patterns, subject, value, ResolvedPattern)
             self._topics, self._all_changed = None, True
         elif kind is Topology:
-            self.topology = value if isinstance(value, Topology) else None
+            known, self.topology = self.subtopologies, value if isinstance(value, Topology) else None
             self._topics, self._all_changed = None, True
+            read = [] if known == self.subtopologies else [*filter(self._claimed.has_read, self._currents)]
+            for name in read:  # its tasks read other topics now
+                self._put(CurrentAssignment, name, self._bounded(CurrentAssignment, name, self._currents[name]))
         elif kind is TargetEpoch:
             self.target_epoch = value.epoch if isinstance(value, TargetEpoch) else -1
             self.dissolving = value is None
@@ -247,13 +263,7 @@ class EpochGroupRecords:
             self.epoch = value if isinstance(value, GroupEpoch) else None
 
     def _settle(self, member_id: str) -> None:
-        """Update the epoch that the member has reached, if it is not reconciling."""
-        if (epoch := self._settled.pop(member_id, None)) is not None:
-            add_count(self._settled_in, epoch, -1)
-        current = self._currents.get(member_id)
-        if member_id in self.members and current and (current.epoch < 0 or current.state is MemberState.STABLE):
-            self._settled[member_id] = epoch = _AWAY if current.epoch < 0 else current.epoch
-            add_count(self._settled_in, epoch, 1)
+        self._settled.update(member_id, self._currents.get(member_id) if member_id in self.members else None)
 
     def _count_subscription(self, member: EpochMember | None, by: int) -> None:
         if member is None:
@@ -265,10 +275,6 @@ class EpochGroupRecords:
             changed.append(add_count(self._subscribed_patterns, member.pattern, by))
         if any(changed):
             self._topics = None
-
-    def _held_by(self, member_id: str) -> TopicPartitions:
-        current = self._currents.get(member_id)
-        return topic_partitions(current.held) if current else {}
 
     def _resolved(self, pattern: str | None) -> tuple[str, ...]:
         resolved = self._patterns.get(pattern) if pattern is not None else None

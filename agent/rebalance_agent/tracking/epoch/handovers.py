@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberState
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partitions import beyond, pairs
 from rebalance_agent.tracking.completed_generation import PartitionHandover
 
 __all__ = ["Handovers"]
@@ -49,12 +49,12 @@ class Handovers:
         commit since its owner got it.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
-        had, has = before.held, after.held
+        had, has, revoking = before.held, after.held, pairs(before.revoking)
         departed = new is None or new.epoch < 0
-        for partition in pairs(after.revoking) - pairs(before.revoking):
+        for partition in pairs(beyond(after.revoking, before.revoking)):
             handover = self._open_handover(partition, consumed_ms)
             self._handovers[partition] = replace(handover, asked_ms=at_ms, released_ms=None)
-        for partition in had - has:
+        for partition in pairs(beyond(had, has)):
             left_unowned = partition not in held
             if left_unowned:
                 handover = self._open_handover(partition, consumed_ms)
@@ -62,7 +62,7 @@ class Handovers:
                 handover = self._handovers.get(partition, PartitionHandover())
             if handover.left_unowned and handover.given_ms is not None:
                 continue  # another member owns it by now; the time without an owner is kept
-            asked_ms = handover.asked_ms if partition in pairs(before.revoking) else at_ms
+            asked_ms = handover.asked_ms if partition in revoking else at_ms
             # The stop is unknown if the member left or was removed, or if the coordinator does not record the request.
             asked_ms = None if departed or not revocation_recorded else asked_ms
             self._handovers[partition] = replace(
@@ -74,11 +74,11 @@ class Handovers:
                 expelled=expelled,
                 active_ms=active_ms if departed else None,
             )
-        for partition in pairs(before.revoking) & pairs(after.assigned):
+        for partition in revoking & pairs(after.assigned) if revoking else ():
             # The member had revoked the partition before it got it again; one record shows both steps.
             handover = self._open_handover(partition, consumed_ms)
             self._handovers[partition] = replace(handover, released_ms=at_ms, given_ms=at_ms, left_unowned=True)
-        for partition in pairs(after.assigned) - had:
+        for partition in pairs(beyond(after.assigned, had)):
             handover = self._handovers.get(partition, PartitionHandover())
             if handover.given_ms is None:  # in a share group other members may also get it
                 self._handovers[partition] = replace(handover, given_ms=at_ms)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rebalance_agent.model.epoch_groups import CurrentAssignment
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partitions import TopicPartitions, beyond, pairs
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
@@ -53,7 +53,9 @@ class MemberEvidence:
         name, at_ms, contact_ms = record.subject, record.timestamp_ms, self.last_seen.contact_ms(record.subject)
         new, commits = self._records.current(name), self._context.commits
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
-        gives_up = record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned)))
+        # Most assignments are unchanged; only changed topics cost more than a comparison.
+        released = beyond(old.held, new.assigned) if old and new else {}
+        gives_up = record.live and old is not None and (departs or bool(released))
         unheard = record.live and self._unheard(name, at_ms if started_ms is None else started_ms)
         had = self._recorded.named(old.held) if (gives_up or unheard) and old else set()
         worked_ms = commits.worked_ms(self._group, had, contact_ms or 0, at_ms) if had else None
@@ -75,12 +77,11 @@ class MemberEvidence:
         if new is not None:
             self.last_seen.update(name, new, at_ms)
             if record.live:
-                kept = pairs(old.assigned) if old and not self._records.is_eager(name) else set()
-                given = self._recorded.named(pairs(new.assigned) - kept)
+                kept: TopicPartitions = old.assigned if old and not self._records.is_eager(name) else {}
+                given = self._recorded.named(beyond(new.assigned, kept))
                 commits.expect(self._group, given, at_ms, self.first_commits)
         if gives_up and old:
-            released = self._recorded.named(old.held - pairs(new.assigned)) if new else had
-            commits.release(self._group, released, at_ms)
+            commits.release(self._group, self._recorded.named(released) if new else had, at_ms)
             if departs:
                 recent = commits.recent(self._group, had, contact_ms or 0, at_ms)
                 self.last_seen.depart(member, name, old, at_ms, recent, changes, expelled=expelled)
@@ -106,7 +107,10 @@ class MemberEvidence:
 
     def _consumed_ms(self, partition: Partition) -> int | None:
         """Return when the owner of a partition (given by its key in records) first committed it after getting it."""
-        commits = map(self.first_commits.at_ms.get, self._recorded.named({partition}))
+        if not self.first_commits.at_ms:
+            return None
+        topic, number = partition
+        commits = map(self.first_commits.at_ms.get, self._recorded.named({topic: (number,)}))
         return min((at_ms for at_ms in commits if at_ms is not None), default=None)
 
     def _unheard(self, member_id: str, started_ms: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partitions import beyond
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
@@ -44,7 +44,12 @@ class OwnerChanges:
     def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> float:
         name, at_ms, new = record.subject, record.timestamp_ms, self._records.current(record.subject)
         owned, named = self._records.backlog.owned, self._recorded.named
-        unowned = {partition for partition in old.held if partition not in owned} if old else set()
+        lost = beyond(old.held, new.held if new else {}) if old else {}
+        unowned = {
+            topic: left
+            for topic, numbers in lost.items()
+            if (left := tuple(number for number in numbers if (topic, number) not in owned))
+        }
         if new is not None:
             self._doubly_owned.rejoin(name, at_ms)
         elif unowned:
@@ -53,4 +58,4 @@ class OwnerChanges:
             self._doubly_owned.remove(name, client_id, host, named(unowned), at_ms, record.seen_ms)
         if not self._doubly_owned.awaiting:
             return 0.0
-        return self._doubly_owned.move(named(pairs(new.assigned)) if new else (), named(unowned), at_ms)
+        return self._doubly_owned.move(named(new.assigned) if new else (), named(unowned), at_ms)

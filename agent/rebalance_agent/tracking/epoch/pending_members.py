@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberState, Pending, PendingMember
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import beyond, count_partitions
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 
 __all__ = ["pending_members"]
@@ -33,13 +33,17 @@ def pending_members(records: EpochGroupRecords) -> Pending | None:
     )
 
 
-def _to_revoke(records: EpochGroupRecords, name: str, current: CurrentAssignment | None, *, compared: bool) -> int:
+def _to_revoke(
+    records: EpochGroupRecords, name: str, current: CurrentAssignment | None, *, compared: bool
+) -> int | None:
     """Count the partitions that the member has yet to give up; if not ``compared``, only those it must revoke."""
+    if records.unread:
+        return None
     if current is None:
         return 0
-    return len(current.held - records.targeted(name)) if compared else count_partitions(current.revoking)
+    return count_partitions(beyond(current.held, records.targeted(name)) if compared else current.revoking)
 
 
-def _pending(records: EpochGroupRecords, name: str, partitions: int) -> PendingMember:
+def _pending(records: EpochGroupRecords, name: str, partitions: int | None) -> PendingMember:
     member = records.members[name]
     return PendingMember(name, member.instance_id, member.client_id, member.client_host, partitions)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
-from rebalance_agent.model.partitions import pairs, topic_partitions
+from rebalance_agent.model.group import UNREAD_ASSIGNMENTS, GroupSnapshot, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import TopicPartitions, pairs
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
@@ -45,7 +45,7 @@ class RecordedGroup:
         """Return the members and their assignment as the records show them at ``at_ms``."""
         return GroupSnapshot(
             group=self._group,
-            protocol_type="consumer",
+            protocol_type=UNREAD_ASSIGNMENTS if self._records.unread else "consumer",
             generation=self._records.epoch.epoch if self._records.epoch else 0,
             protocol=self._records.assignor,
             leader=None,
@@ -82,11 +82,11 @@ class RecordedGroup:
         current = self._records.current(name)
         if current is None or started_ms is None or contact_ms is None:
             return {}
-        return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
+        return dict.fromkeys(pairs(current.held), PartitionHandover(started_ms, contact_ms, contact_ms))
 
-    def named(self, partitions: set[Partition]) -> set[Partition]:
+    def named(self, partitions: TopicPartitions) -> set[Partition]:
         """Return the partitions with topic ids replaced by topic names."""
-        return pairs(self._records.by_topic_name(topic_partitions(partitions), self._topics))
+        return pairs(self._records.by_topic_name(partitions, self._topics)) if partitions else set()
 
     def by_topic_name(self, handovers: Mapping[Partition, PartitionHandover]) -> dict[Partition, PartitionHandover]:
         """Return ``handovers`` with topic ids replaced by topic names."""

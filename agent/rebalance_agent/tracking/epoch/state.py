@@ -275,7 +275,7 @@ class EpochState(TrackedGroup):
 
     @property
     def _stalled(self) -> int:
-        return self._records.backlog.waiting if self._started_ms is not None else 0
+        return self._records.backlog.waiting if self._started_ms is not None and not self._records.unread else 0
 
     def _update_counts(self, now_ms: int) -> None:
         """Update the view's version and the counts of subscribed and stalled partitions."""

@@ -36,10 +36,12 @@ def surely_kept(
         if member is None or current is None or name in described or member.classic or member.pattern is not None:
             continue
         old_ones = {
-            (key, number)
+            key: tuple(
+                number
+                for number, assigned_in in zip(current.assigned[key], epochs, strict=True)
+                if assigned_in <= before.number
+            )
             for key, epochs in current.assigned_in.items()
-            for number, assigned_in in zip(current.assigned[key], epochs, strict=True)
-            if assigned_in <= before.number
         }
         kept |= recorded.named(old_ones) & pairs(old.assigned)
     return frozenset(kept)

@@ -193,13 +193,14 @@ def test_a_group_whose_coordinator_assigns_also_has_a_share(members):
 
 
 def test_a_rebalance_of_a_large_group_whose_coordinator_assigns_is_read_completely_and_soon():
-    """2,000 members join at once, get an epoch, and reach it within five seconds."""
+    """2,000 members join at once, get an epoch and 10,000 partitions, and reach the epoch within five seconds."""
     observer = Observer()
     names = [f"m{number}" for number in range(2_000)]
     found = observer.read(_part(fact(0, GroupEpoch(2))), *(_part(joins(0, name)) for name in names))
     for each in range(50):
         observer.context.clock.advance(100)
-        found += observer.read(*(_part(current(0, name, 2)) for name in names[40 * each : 40 * (each + 1)]))
+        owners = [(names[at], range(5 * at, 5 * at + 5)) for at in range(40 * each, 40 * (each + 1))]
+        found += observer.read(*(_part(current(0, name, 2, numbers)) for name, numbers in owners))
     found += observer.run(1)
     assert (len(found), [record for record in found if record.skipped]) == (4_001, [])
 
