@@ -34,8 +34,8 @@ __all__ = [
 
 AWAITED_MAX = 200_000
 """Maximum number of partitions of all groups whose first commit is awaited; they take about 80 MB. The groups of a
-large cluster have about as many, and all of them rebalance when the brokers restart. Beyond it, the oldest are
-dropped."""
+large cluster have about as many, and all of them rebalance when the brokers restart. Beyond it, those of the groups
+with the most are dropped, so that no group ends the waits of the others."""
 
 AWAITED_MAX_MS = 900_000
 """How long (ms) a first commit is awaited (at most twice as long): no commit comes for deleted topics, or in groups
@@ -129,7 +129,7 @@ class CommitTimes:
         all_awaited = self._awaited
         keys = self._keys.setdefault(name.encode(), [])
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
-            before = all_awaited.pop(key, None)  # the dict stays ordered from the oldest entry
+            before = all_awaited.get(key)
             earlier: tuple[FirstCommits, ...] = ()
             if before is not None:
                 released_ms = before.first.released_ms
@@ -146,7 +146,7 @@ class CommitTimes:
         if not keys:
             del self._keys[name.encode()]
         if len(all_awaited) > AWAITED_MAX:
-            self._drop_awaited(list(itertools.islice(all_awaited, len(all_awaited) - AWAITED_MAX + AWAITED_MAX // 10)))
+            self._make_room()
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
         """Record that the owners had to give up these ``partitions`` of the group no earlier than ``at_ms``.
@@ -171,6 +171,12 @@ class CommitTimes:
         self._drop_awaited(
             [key for key, awaited in self._awaited.items() if now_ms - awaited.after_ms > AWAITED_MAX_MS]
         )
+
+    def _make_room(self) -> None:
+        """Stop awaiting the excess and a tenth more, because this requires a look at all groups: first the largest."""
+        excess = len(self._awaited) - AWAITED_MAX + AWAITED_MAX // 10
+        largest = sorted(self._keys.values(), key=len, reverse=True)
+        self._drop_awaited(list(itertools.islice(itertools.chain.from_iterable(largest), excess)))
 
     def _drop_awaited(self, keys: Collection[bytes]) -> None:
         for key in keys:

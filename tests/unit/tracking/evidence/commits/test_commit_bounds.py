@@ -383,14 +383,15 @@ def test_a_commit_ends_no_stall_of_a_generation_long_before():
     assert (before.later_ms, len(after.at_ms)) == ({}, 1)
 
 
-def test_first_commits_are_awaited_of_a_bounded_number_of_partitions(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.commit_times.AWAITED_MAX", 3)
-    times, first = CommitTimes(), FirstCommits()
-    for number in range(4):
-        times.expect("g", [("t", number)], 1_000, first)
-        times.expect("g", [("t", 0)], 1_000, first)  # repeatedly, so it is not the oldest
-    times.update({commit_key("g", "t", number): (2_000, 1) for number in range(4)})
-    assert sorted(first.at_ms) == [("t", 0), ("t", 2), ("t", 3)]
+def test_of_too_many_awaited_first_commits_those_of_the_largest_group_are_dropped(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.commit_times.AWAITED_MAX", 4)
+    times, small, large = CommitTimes(), FirstCommits(), FirstCommits()
+    times.expect("small", [("t", 0), ("t", 1)], 1_000, small)
+    for number in range(5):
+        times.expect("large", [("t", number)], 1_000, large)
+    assert (times.awaited("small"), times.awaited("large")) == (2, 2)
+    times.update({commit_key(name, "t", number): (2_000, 1) for name in ("small", "large") for number in range(5)})
+    assert (sorted(small.at_ms), sorted(large.at_ms)) == ([("t", 0), ("t", 1)], [("t", 3), ("t", 4)])
 
 
 def test_the_wait_for_first_commits_is_bounded():
