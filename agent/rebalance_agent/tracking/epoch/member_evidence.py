@@ -12,7 +12,7 @@ from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
-from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS, EpochLastSeen
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS, EpochLastSeen, sends_heartbeats
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -63,6 +63,7 @@ class MemberEvidence:
         changes = self._context.coordinators.changes(self._partition) if departs else ()
         expelled = old is not None and new is None and self.last_seen.expelled(member, name, old, at_ms, changes)
         if record.live:
+            active_ms = contact_ms if worked_ms is None and sends_heartbeats(member) else worked_ms
             self.handovers.update(
                 name,
                 old,
@@ -71,7 +72,7 @@ class MemberEvidence:
                 revocation_recorded=not self._records.uses_classic_protocol(name),
                 held=self._records.backlog.owned,
                 expelled=expelled,
-                active_ms=contact_ms if worked_ms is None else worked_ms,
+                active_ms=active_ms,
                 consumed_ms=self._consumed_ms,
             )
         if new is not None:

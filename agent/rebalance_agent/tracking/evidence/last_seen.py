@@ -12,6 +12,7 @@ from dataclasses import replace
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberState
 from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.reported.seat_event import names_seat
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes, RecentCommits
 from rebalance_agent.tracking.evidence.commits.read_times import ReadTime
@@ -19,7 +20,15 @@ from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, LastSeen
 
-__all__ = ["DEPARTED_MAX", "HEARTBEAT_MS", "SESSION_MIN_MS", "SESSION_TIMEOUT_MS", "ClassicLastSeen", "EpochLastSeen"]
+__all__ = [
+    "DEPARTED_MAX",
+    "HEARTBEAT_MS",
+    "SESSION_MIN_MS",
+    "SESSION_TIMEOUT_MS",
+    "ClassicLastSeen",
+    "EpochLastSeen",
+    "sends_heartbeats",
+]
 
 SESSION_TIMEOUT_MS = 45_000
 """Session timeout (ms) assumed for members: the brokers' default of ``group.consumer.session.timeout.ms``.
@@ -160,8 +169,10 @@ class EpochLastSeen:
             self._departures[member_id] = Departure.EXPELLED
         elif member is not None:
             self._departures[member_id] = _by_commits(member, at_ms, recent, changes)
-        if member and member.classic and old.epoch == old.previous_epoch and old.state is MemberState.STABLE:
-            contact_ms = None  # the coordinator may have written the record in a migration, without a heartbeat
+        # The coordinator may have written the record in a migration, without a heartbeat.
+        migrated = member and member.classic and old.epoch == old.previous_epoch and old.state is MemberState.STABLE
+        if migrated or not sends_heartbeats(member):
+            contact_ms = None
         self._last_seen.setdefault(member_id, LastSeen(contact_ms))
         if len(self._last_seen) > DEPARTED_MAX:
             oldest = next(iter(self._last_seen))
@@ -191,6 +202,14 @@ class EpochLastSeen:
             last_seen[name] = replace(worked, contact_ms=last_seen.get(name, worked).contact_ms)
         self._last_seen, self._worked, self._departures = {}, {}, {}
         return last_seen, departures
+
+
+def sends_heartbeats(member: EpochMember | None) -> bool:
+    """Whether a member's heartbeats are from its consumer.
+
+    A gateway also sends heartbeats for a seat whose consumer has ended, so they do not show that a consumer runs.
+    """
+    return member is None or not names_seat(member.instance_id)
 
 
 def _by_commits(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.tracking.evidence import last_seen
 from rebalance_agent.tracking.evidence.known_times import LastSeen
 from rebalance_agent.tracking.tracker import Tracker
@@ -154,6 +155,15 @@ def test_a_member_of_an_epoch_group_was_last_seen_at_its_assignment_or_commit():
     commits = committed(12_000, 0), committed(15_000, 0)
     with_commit = closing(reported(*commits, *gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
     assert (with_commit.seconds, with_commit.upper_partition_seconds) == (10.0, 20.0)
+
+
+def test_heartbeats_of_a_seat_do_not_show_that_its_consumer_ran():
+    """A gateway sends them while the seat has no consumer. The consumer may have ended before the assignment."""
+    seat = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000, instance_id=f"{SEAT_PREFIX}1-0")
+    tracker, end = Tracker("cluster", settle_ms=1_000), (*gone(21_000, "a"), *taken_over(21_000, 3), tick(200_000))
+    assert closing(feed(tracker, *seat, *end))[-1].stall.seconds == 75.5
+    tracker, commits = Tracker("cluster", settle_ms=1_000), (committed(12_000, 0), committed(15_000, 0))
+    assert closing(feed(tracker, *seat, *commits, *end))[-1].stall.seconds == 10.0
 
 
 def test_a_member_that_did_not_revoke_within_its_rebalance_timeout_failed():
