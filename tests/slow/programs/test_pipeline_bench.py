@@ -9,6 +9,6 @@ from support.runner.measuring import measured
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("name", "rows"), [("pipeline", 13), ("whatif", 3), ("ingest", 5), ("small-files", 2)])
+@pytest.mark.parametrize(("name", "rows"), [("pipeline", 18), ("whatif", 3), ("ingest", 5), ("small-files", 2)])
 def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows
