@@ -3,9 +3,7 @@
 //   javac -cp 'libs/*' ReportingConsumer.java     # libs: kafka-clients and slf4j-api
 //   java -cp 'libs/*:.' ReportingConsumer BOOTSTRAP_SERVERS TOPIC GROUP CLIENT_ID
 //
-// It runs until you press Enter.
-//
-// Reporting is all that your own consumer needs: pass it to subscribe(), and close it after the consumer.
+// It runs until you press Enter. Your own consumer needs only Reporting: pass it to subscribe(), and close it last.
 import java.net.URI;
 import java.net.http.*;
 import java.time.Duration;
