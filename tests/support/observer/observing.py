@@ -19,10 +19,10 @@ from rebalance_agent.runtime.settings.kafka_config import client_properties
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PATIENCE_S = 90
+"""Longest time (seconds) of a wait: longer than any observed pause of a machine (`stillness`)."""
 
 KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 """Properties of `members` whose coordinator assigns; librdkafka then rejects a heartbeat interval."""
-"""Longest time (seconds) of a wait: longer than any observed pause of a machine (`stillness`)."""
 
 
 def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, waiting_for=None):

@@ -11,8 +11,6 @@ from support.observer.observing import KIP_848, create_topic, events, eventually
 
 pytestmark = pytest.mark.integration
 
-# The coordinator sets the heartbeat interval; librdkafka refuses the property.
-
 
 @pytest.fixture
 def names():

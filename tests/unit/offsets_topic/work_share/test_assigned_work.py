@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, MemberTarget
-from rebalance_agent.offsets_topic.emit import ObservationEmitter
-from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share.work_budget import ASSIGNED_S, BURST_S, GROUP_RATE, TARGET_S, part_seconds
-from rebalance_agent.tracking.observations import EpochRecord
-from support.observer.fakes import FakeRecord, fake_context
-from support.observer.posted import posted
+from support.tracker.emitted_records import RecordReader, epoch_record
 from support.tracker.epochs import ID, current, target
 
 SOME, FEW = {"t": tuple(range(1_000))}, {"u": (0, 1)}
@@ -33,43 +27,29 @@ def test_each_partition_and_task_of_an_assignment_counts(value, seconds):
     assert part_seconds(value, 4_000) - part_seconds(None, 4_000) == pytest.approx(seconds)
 
 
-def _record(observation, group):
-    record = posted(replace(observation, group=group), 0)
-    return record.key, record.value
-
-
 @pytest.mark.parametrize("partitions", [3_900, 50_000])
 def test_a_group_with_many_partitions_has_its_share_and_others_never_wait(partitions):
     """A member gets other partitions in each record; the records are below or above the size of large ones."""
-    context = fake_context()
-    emitter = ObservationEmitter(context, GroupRecords(context), None)
-    emitter.gaps.begin({0: 0})
-    emitter.share.know(_record(current(0, "m", 1), "orders")[0])
+    reader = RecordReader()
+    reader.emitter.share.know(epoch_record(current(0, "m", 1), "orders")[0])
     owned = [range(first, 2 * partitions, 2) for first in (0, 1)]
     batches = [
         [
-            _record(current(0, "a", 2, own), "hostile"),
-            _record(target(0, "a", *own), "hostile"),
-            _record(current(0, "m", 2, (0,)), "orders"),
+            epoch_record(current(0, "a", 2, own)),
+            epoch_record(target(0, "a", *own)),
+            epoch_record(current(0, "m", 2, (0,)), "orders"),
         ]
         for own in owned
     ]
-    seconds, read, found = 10, 0, []
+    seconds, found = 10, []
     for step in range(10 * seconds):
-        context.clock.advance(100)
-        records = batches[step % 2]
-        messages = [
-            FakeRecord(*record, None, context.clock.now_ms(), (0, read + at)) for at, record in enumerate(records)
-        ]
-        read += len(messages)
-        emitter.share.release()
-        emitter.emit_live(messages, messages, {0: read})
-        found += [each for each in context.inbox.take(1_000, 0) if isinstance(each, EpochRecord)]
+        reader.context.clock.advance(100)
+        found += reader.read(*batches[step % 2])
     assert sum(record.group == "orders" for record in found) == 10 * seconds, "the others never wait"
     assigned = [len(record.value.assigned[ID]) for record in found if record.group == "hostile" and _is_current(record)]
     one_record = ASSIGNED_S * partitions
     assert 0 < ASSIGNED_S * sum(assigned) <= seconds * GROUP_RATE + BURST_S + one_record
-    assert emitter.share.named() == ["hostile"]
+    assert reader.emitter.share.named() == ["hostile"]
 
 
 def _is_current(record):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from bench.synthetic import group_key, group_value
 
@@ -11,8 +9,6 @@ from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.offsets_topic.emit import ObservationEmitter
-from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share import set_aside
 from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S, NAME_BYTES_MAX
 from rebalance_agent.offsets_topic.work_share.work_budget import (
@@ -25,55 +21,16 @@ from rebalance_agent.offsets_topic.work_share.work_budget import (
 )
 from rebalance_agent.tracking.memory.recent_names import NAMED_MS
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
-from support.observer.fakes import FakeRecord, fake_context
-from support.observer.posted import posted
+from support.observer.fakes import FakeRecord
+from support.tracker.emitted_records import RecordReader, epoch_record
 from support.tracker.epochs import current, fact, joins
 
 REAL = 2_000
 """Partitions of the cluster's largest topic."""
 
 
-class Observer:
-    """The tail's half of an observer: records go in, observations come out."""
-
-    def __init__(self):
-        self.context = fake_context()
-        records = GroupRecords(self.context)
-        records.topic_sizes = {"t": REAL, "orders": 4}
-        self.emitter = ObservationEmitter(self.context, records, None)
-        self.offset = 0
-        self.emitter.begin()
-        self.emitter.gaps.begin({0: 0})
-
-    def read(self, *records):
-        """``records``: group (classic) or key (others), each with its value."""
-        messages = [
-            FakeRecord(
-                group if isinstance(group, bytes) else group_key(group),
-                value,
-                None,
-                self.context.clock.now_ms(),
-                (0, self.offset + index),
-            )
-            for index, (group, value) in enumerate(records)
-        ]
-        self.offset += len(messages)
-        self.emitter.share.release()
-        self.emitter.emit_live(messages, messages, {0: self.offset})
-        return self.taken()
-
-    def taken(self):
-        """The records of groups that were emitted; they are processed at once."""
-        taken = self.context.inbox.take(10_000, 0)
-        assert self.context.inbox.take(1, 0) == []
-        return [each for each in taken if isinstance(each, GroupRecord | EpochRecord)]
-
-    def run(self, seconds, *records, step_ms=100):
-        found = []
-        for _ in range(seconds * 1_000 // step_ms):
-            self.context.clock.advance(step_ms)
-            found += self.read(*records)
-        return found
+def reader():
+    return RecordReader(t=REAL, orders=4)
 
 
 def _value(generation, partitions, members=1, topics=("t",)):
@@ -82,19 +39,13 @@ def _value(generation, partitions, members=1, topics=("t",)):
     return group_value(generation, [(f"m{number}", subscription, assignment) for number in range(members)])
 
 
-def _part(observation, group="hostile"):
-    """The key and the value of a record of a consumer group."""
-    record = posted(replace(observation, group=group), 0)
-    return record.key, record.value
-
-
 ORDERS = "orders", _value(1, {"orders": (0, 1, 2, 3)}, topics=("orders",))
 ABSURD = "hostile", _value(1, {"absurd": tuple(range(220_000))})
 MANY_OWNERS = "hostile", _value(1, {"t": tuple(range(REAL))}, members=40)
 
 
 def test_a_group_with_nonexistent_partitions_costs_at_most_its_share():
-    observer = Observer()
+    observer = reader()
     found = observer.run(20, ABSURD, ORDERS)
     assert sum(record.group == "orders" for record in found) == 200, "the others never wait"
     hostile = [record for record in found if record.group == "hostile"]
@@ -103,14 +54,14 @@ def test_a_group_with_nonexistent_partitions_costs_at_most_its_share():
 
 
 def test_a_group_with_many_owners_per_partition_costs_at_most_its_share():
-    observer = Observer()
+    observer = reader()
     hostile = [record for record in observer.run(20, MANY_OWNERS, ORDERS) if record.group == "hostile"]
     assert 0 < sum(work_seconds(record.value) for record in hostile) <= 20 * GROUP_RATE + 2
     assert sum(record.skipped for record in hostile) + len(hostile) <= 200
 
 
 def test_many_such_groups_leave_time_for_the_others():
-    observer = Observer()
+    observer = reader()
     hostile = [(f"hostile-{number}", MANY_OWNERS[1]) for number in range(10)]
     found = observer.run(10, ORDERS, *hostile)
     work = sum(work_seconds(record.value) for record in found if record.group != "orders")
@@ -119,7 +70,7 @@ def test_many_such_groups_leave_time_for_the_others():
 
 
 def test_a_group_with_a_flood_of_small_generations_has_its_share_and_the_last_one_is_shown():
-    observer = Observer()
+    observer = reader()
     flood = [("hostile", _value(number, {"t": (0,)})) for number in range(1, 101)]
     found = observer.run(2, *flood, ORDERS)
     hostile = [record for record in found if record.group == "hostile"]
@@ -132,7 +83,7 @@ def test_a_group_with_a_flood_of_small_generations_has_its_share_and_the_last_on
 @pytest.mark.no_cover  # as above
 def test_an_ordinary_large_group_is_read_at_once():
     """2,000 members and 10,000 partitions, eager, one rebalance every two seconds."""
-    observer = Observer()
+    observer = reader()
     observer.emitter._records.topic_sizes = {"t": 10_000}
     members = []
     for number in range(2_000):
@@ -145,7 +96,7 @@ def test_an_ordinary_large_group_is_read_at_once():
 
 
 def test_a_group_is_named_as_long_as_alerts_need_it():
-    observer = Observer()
+    observer = reader()
     observer.run(5, ABSURD)
     observer.context.clock.advance(NAMED_MS - 1_000)
     assert observer.emitter.share.named() == ["hostile"]
@@ -154,7 +105,7 @@ def test_a_group_is_named_as_long_as_alerts_need_it():
 
 
 def test_positions_wait_for_waiting_records():
-    observer = Observer()
+    observer = reader()
     observer.run(3, ABSURD, ORDERS)
     assert observer.emitter.share.held_back({0: observer.offset})[0] < observer.offset
     observer.run(60)
@@ -174,10 +125,10 @@ def test_a_group_waits_until_its_work_is_paid_off():
 @pytest.mark.parametrize("members", [1, 50, 100_000])
 def test_a_group_whose_coordinator_assigns_also_has_a_share(members):
     """Its members write 5,000 records per second, with few keys or each with a new one."""
-    observer, written, found, seconds = Observer(), 0, [], 4
-    orders = _part(joins(0, "a"), "orders")
+    observer, written, found, seconds = reader(), 0, [], 4
+    orders = epoch_record(joins(0, "a"), "orders")
     for _ in range(seconds * 10):
-        flood = [_part(current(0, f"m{(written + each) % members}", written + each)) for each in range(500)]
+        flood = [epoch_record(current(0, f"m{(written + each) % members}", written + each)) for each in range(500)]
         written += len(flood)
         observer.context.clock.advance(100)
         found += observer.read(*flood, orders, ORDERS)
@@ -194,20 +145,20 @@ def test_a_group_whose_coordinator_assigns_also_has_a_share(members):
 
 def test_a_rebalance_of_a_large_group_whose_coordinator_assigns_is_read_completely_and_soon():
     """2,000 members join at once, get an epoch and 10,000 partitions, and reach the epoch within five seconds."""
-    observer = Observer()
+    observer = reader()
     names = [f"m{number}" for number in range(2_000)]
-    found = observer.read(_part(fact(0, GroupEpoch(2))), *(_part(joins(0, name)) for name in names))
+    found = observer.read(epoch_record(fact(0, GroupEpoch(2))), *(epoch_record(joins(0, name)) for name in names))
     for each in range(50):
         observer.context.clock.advance(100)
         owners = [(names[at], range(5 * at, 5 * at + 5)) for at in range(40 * each, 40 * (each + 1))]
-        found += observer.read(*(_part(current(0, name, 2, numbers)) for name, numbers in owners))
+        found += observer.read(*(epoch_record(current(0, name, 2, numbers)) for name, numbers in owners))
     found += observer.run(1)
     assert (len(found), [record for record in found if record.skipped]) == (4_001, [])
 
 
 def test_kinds_of_groups_with_one_name_share_its_budget_and_their_order():
-    observer = Observer()
-    found = observer.read(*[("g", ORDERS[1])] * 300, _part(fact(0, GroupEpoch(2)), "g"))
+    observer = reader()
+    found = observer.read(*[("g", ORDERS[1])] * 300, epoch_record(fact(0, GroupEpoch(2)), "g"))
     assert all(isinstance(record, GroupRecord) for record in found)
     assert isinstance((found + observer.run(10))[-1], EpochRecord)
 
@@ -215,11 +166,13 @@ def test_kinds_of_groups_with_one_name_share_its_budget_and_their_order():
 def _flood(observer, groups=("hostile",)):
     """Let several hundred records of each group wait; return the observations emitted so far."""
     for each in range(10):
-        observer.read(*(_part(current(0, f"m{number}", each + 2), group) for group in groups for number in range(300)))
+        observer.read(
+            *(epoch_record(current(0, f"m{number}", each + 2), group) for group in groups for number in range(300))
+        )
 
 
 def test_while_the_tracker_is_late_only_records_of_light_groups_are_emitted():
-    observer = Observer()
+    observer = reader()
     inbox, share = observer.context.inbox, observer.emitter.share
     _flood(observer)
     inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
@@ -245,7 +198,7 @@ def _light_and_heavy(observer):
 
 
 def test_a_group_that_waits_for_lighter_ones_is_not_over_budget():
-    observer = Observer()
+    observer = reader()
     observer.context.inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
     observer.emitter.emit_live(*_light_and_heavy(observer), {0: observer.offset})
     observer.emitter.share.release()
@@ -256,7 +209,7 @@ def test_a_group_that_waits_for_lighter_ones_is_not_over_budget():
 
 
 def test_records_that_were_dropped_are_missing_before_the_next_one_that_need_not_wait(monkeypatch):
-    observer = Observer()
+    observer = reader()
     monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 0)
     observer.read(*[MANY_OWNERS] * 3)
     observer.run(120)
@@ -265,7 +218,7 @@ def test_records_that_were_dropped_are_missing_before_the_next_one_that_need_not
 
 
 def test_records_that_were_dropped_before_an_unreadable_one_are_missing_before_the_next_one(monkeypatch):
-    observer = Observer()
+    observer = reader()
     monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 1)
     observer.read(*[MANY_OWNERS] * 3, ("hostile", b"\0"))
     assert observer.run(120) == []
@@ -275,14 +228,14 @@ def test_records_that_were_dropped_before_an_unreadable_one_are_missing_before_t
 
 def test_the_backlog_of_a_busy_group_is_read_completely():
     """An observer that was away for minutes reads hundreds of its rebalances at once."""
-    observer = Observer()
+    observer = reader()
     found = observer.read(*[("busy", _value(number, {"t": (0,)})) for number in range(1, 401)])
     found += observer.run(20)
     assert [(record.value.generation, record.skipped) for record in found] == [(number, 0) for number in range(1, 401)]
 
 
 def test_groups_that_wait_take_turns():
-    observer = Observer()
+    observer = reader()
     groups = [f"hostile-{number}" for number in range(5)]
     _flood(observer, groups)
     observer.context.clock.advance(1_000)
@@ -293,7 +246,7 @@ def test_groups_that_wait_take_turns():
 
 
 def test_a_group_of_a_dropped_partition_waits_again_like_any_other():
-    observer = Observer()
+    observer = reader()
     _flood(observer)
     observer.emitter.share.drop([0])
     observer.context.clock.advance(10_000)
@@ -305,7 +258,7 @@ def test_a_group_of_a_dropped_partition_waits_again_like_any_other():
 
 def test_long_names_take_no_memory_once_their_records_are_processed():
     """Groups with names of 30,000 characters that differ in the last one: each has its own share."""
-    observer = Observer()
+    observer = reader()
     names = ["x" * 30_000 + end for end in "ab"]
     found = observer.run(2, *[(name, _value(1, {"t": (0,)})) for name in names])
     assert [sum(record.group == name for record in found) for name in names] == [20, 20]
@@ -316,7 +269,7 @@ def test_long_names_take_no_memory_once_their_records_are_processed():
 
 def test_a_group_is_named_while_the_thread_that_reads_has_no_time_for_anything_else():
     """One batch of records may take minutes while the inbox is full."""
-    observer = Observer()
+    observer = reader()
     observer.read()
     observer.context.clock.advance(1_000)
     for offset in range(8):

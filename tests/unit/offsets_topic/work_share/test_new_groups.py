@@ -7,12 +7,11 @@ from bench.synthetic import group_key, group_value
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.offsets_topic.emit import ObservationEmitter
-from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share import work_budget
 from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S
 from rebalance_agent.offsets_topic.work_share.work_budget import BURST_S, NEW_RATE, NEW_S, WorkBudget, work_seconds
-from support.observer.fakes import FakeRecord, fake_context
+from support.observer.fakes import FakeRecord
+from support.tracker.emitted_records import RecordReader
 
 STEP_S = 0.1
 
@@ -26,16 +25,11 @@ def _value(partitions):
 SMALL, LARGE = _value(4), _value(4_000)
 
 
-class Observer:
+class Observer(RecordReader):
     """A tail, and a tracker that works for as long as time passes."""
 
     def __init__(self):
-        self.context = fake_context()
-        records = GroupRecords(self.context)
-        records.topic_sizes = {"t": 4_000}
-        self.emitter = ObservationEmitter(self.context, records, None)
-        self.emitter.gaps.begin({0: 0})
-        self.offset = 0
+        super().__init__(t=4_000)
         self._ahead = 0.0
 
     def know(self, group):
@@ -45,13 +39,7 @@ class Observer:
     def read(self, *records):
         """Read ``records`` (group, value) and let the tracker work; return the groups whose records it processed."""
         self.context.clock.advance(round(STEP_S * 1_000))
-        messages = [
-            FakeRecord(group_key(group), value, None, self.context.clock.now_ms(), (0, self.offset + index))
-            for index, (group, value) in enumerate(records)
-        ]
-        self.offset += len(messages)
-        self.emitter.share.release()
-        self.emitter.emit_live(messages, messages, {0: self.offset})
+        self.emit(*records)
         self._ahead += STEP_S
         processed = []
         while self._ahead > 0 and (taken := self.context.inbox.take(1, 0)):
