@@ -20,10 +20,11 @@ from support.tracker.random_groups import group_records
 from support.tracker.tracking import T0, WHOLE, feed, topics
 
 PARTITIONS = 5
+STATIC = {GroupType.CONSUMER: ("s",), GroupType.STREAMS: ("s",)}
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from("abc"),
-        st.sampled_from(["join", "join", "leave", "assign", "assign", "beat", "beat", "beat", "beat"]),
+        st.sampled_from("abcs"),
+        st.sampled_from(["join", "join", "leave", "pause", "assign", "assign", "beat", "beat", "beat", "beat"]),
         st.integers(1, 3_000),
     ),
     max_size=40,
@@ -50,7 +51,7 @@ def _classic(draw):
 @st.composite
 def _assigned(draw):
     group_type = draw(st.sampled_from([GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS]))
-    coordinator = EpochCoordinator(PARTITIONS, group_type=group_type)
+    coordinator = EpochCoordinator(PARTITIONS, group_type=group_type, static=STATIC.get(group_type, ()))
     for step in draw(STEPS):
         coordinator.step(*step)
     coordinator.settle()

@@ -19,11 +19,14 @@ from support.tracker.epochs import ID
 from support.tracker.tracking import T0
 
 SUBTOPOLOGY = "0"
+AWAY = -2
+"""The epoch of a static member that left temporarily."""
 
 
 @dataclass
 class _Member:
     epoch: int
+    instance: str | None = None
     state: MemberState = MemberState.STABLE
     assigned: set = field(default_factory=set)
     revoking: set = field(default_factory=set)
@@ -33,10 +36,11 @@ class EpochCoordinator:
     """One group on one topic. Every step is one batch of records with one timestamp, as on a broker.
 
     ``reached``: the epochs that all members have reached, in order. A share group's members own partitions as soon as
-    they are assigned; those of a streams group have tasks of one subtopology.
+    they are assigned; those of a streams group have tasks of one subtopology. ``static``: the names of members with an
+    instance id. They may leave temporarily (epoch -2) and return under a new member id.
     """
 
-    def __init__(self, partitions, group="g", *, at=1_000, group_type=GroupType.CONSUMER):
+    def __init__(self, partitions, group="g", *, at=1_000, group_type=GroupType.CONSUMER, static=()):
         self.batches = []
         self.reached = []
         self.at = at
@@ -48,11 +52,14 @@ class EpochCoordinator:
         self._members = {}
         self._peopled = False
         self._targets = {}
+        self._static = static
+        self._ids = {}
 
     def step(self, name, action, wait_ms):
         """Execute ``action`` of the member ``name`` after ``wait_ms``; impossible actions are skipped."""
         self.at += wait_ms
-        batch = list({"join": self._join, "leave": self._leave, "assign": self._assign}.get(action, self._beat)(name))
+        actions = {"join": self._join, "leave": self._leave, "pause": self._pause, "assign": self._assign}
+        batch = list(actions.get(action, self._beat)(self._ids.get(name, name)))
         if batch:
             self.batches.append(batch)
             self._note_reached()
@@ -81,15 +88,43 @@ class EpochCoordinator:
 
     def _join(self, name):
         if name in self._members:
+            if self._members[name].epoch == AWAY:
+                yield from self._return(name)
             return
         if self._type is GroupType.STREAMS and not self.batches:
             yield self._write(Topology({SUBTOPOLOGY: ("t",)}))
-        self._members[name] = _Member(self._target_epoch)
+        self._members[name] = _Member(self._target_epoch, name if name in self._static else None)
         self._peopled = True
         self._epoch += 1
-        yield self._write(EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",)), name)
+        yield self._subscribed(name)
         yield self._write(GroupEpoch(self._epoch))
         yield self._current(name)
+
+    def _pause(self, name):
+        """A static member leaves temporarily: its target stays, and what it had to revoke is free."""
+        member = self._members.get(name)
+        if member is not None and member.instance and member.epoch != AWAY:
+            member.epoch, member.revoking = AWAY, set()
+            yield self._current(name)
+
+    def _return(self, old):
+        """A static member returns: its new id has the old target and partitions, and is reconciled at once."""
+        member, target = self._members.pop(old), self._targets.pop(old, None)
+        name = f"{member.instance}-{self.at}"
+        self._ids[member.instance] = name
+        self._members[name], member.epoch = member, 0
+        for kind in (CurrentAssignment, MemberTarget, EpochMember):
+            yield self._write(None, old, kind)
+        yield self._subscribed(name)
+        if target is not None:
+            self._targets[name] = target
+            yield self._write(MemberTarget(self._named(target)), name)
+        yield self._current(name)
+        yield from self._beat(name)
+
+    def _subscribed(self, name):
+        instance = self._members[name].instance
+        return self._write(EpochMember(f"client-{name}", "/10.0.0.1", instance_id=instance, topics=("t",)), name)
 
     def _leave(self, name):
         if self._members.pop(name, None) is None:
@@ -116,7 +151,7 @@ class EpochCoordinator:
 
     def _beat(self, name):
         member = self._members.get(name)
-        if member is None:
+        if member is None or member.epoch == AWAY:
             return
         before = (member.epoch, member.state, set(member.assigned), set(member.revoking))
         target = self._targets.get(name, set())
@@ -145,7 +180,10 @@ class EpochCoordinator:
     def _is_reached(self):
         return not self._members or (
             self._target_epoch == self._epoch
-            and all(each.epoch == self._epoch and each.state is MemberState.STABLE for each in self._members.values())
+            and all(
+                each.epoch == AWAY or (each.epoch == self._epoch and each.state is MemberState.STABLE)
+                for each in self._members.values()
+            )
         )
 
     def _current(self, name):

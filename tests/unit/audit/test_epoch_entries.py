@@ -134,3 +134,21 @@ def test_an_observer_that_starts_during_the_first_rebalance_reports_no_stall():
         (None, None, T0 + 90)
     ]
     assert report(events, observations).clean
+
+
+def test_partitions_of_an_absent_member_are_unknown_after_possible_compaction():
+    """The record of its assignment, and so of the partitions that it had when the epoch was reached, is gone."""
+    observations = [
+        other(0, 0),
+        *STARTED,
+        current(500, "a", -2, (0, 1, 2, 3)),
+        *gone(900, "a"),
+        fact(900, GroupEpoch(3)),
+        fact(1_000, TargetEpoch(3)),
+    ]
+    events = reported(observations)
+    (first, second) = (event for event in events if event.group == "g")
+    assert (first.assigned, second.revoked) == (4, 4)
+    left = [(offset, each) for offset, each in enumerate(observations) if each is not STARTED[0]]
+    records = [posted(each, offset) for offset, each in left]
+    assert list(map(str, ledger_of(events, records, names={ID: "t"}).differences)) == []

@@ -83,7 +83,8 @@ class EpochEntries:
         returned = now.returned(last) if same else ()
         if same and not returned:
             return
-        certain, self.certain, self.last = self.certain, True, now
+        # After a gap, the partitions of a static member that is away may have had an owner when the epoch was reached.
+        certain, self.certain, self.last = self.certain, self.certain or not self._has_away_members, now
         unowned_ms = self._unowned_ms, self._unowned_sum_ms
         self._unowned_ms = self._unowned_sum_ms = 0
         self._free_ms.clear()
@@ -143,6 +144,10 @@ class EpochEntries:
             if not self._holders[partition]:
                 del self._holders[partition]
                 self._free_ms[partition] = at_ms
+
+    @property
+    def _has_away_members(self) -> bool:
+        return any(current.epoch < 0 for current in self._currents.values())
 
     def _audited_group(self, at_ms: int) -> AuditedGroup:
         members = []

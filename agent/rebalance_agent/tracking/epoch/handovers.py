@@ -109,7 +109,7 @@ class Handovers:
         handover = self._handovers.get(partition, PartitionHandover())
         if handover.given_ms is None:
             return handover
-        if handover.released_ms is not None and handover.left_unowned:
+        if handover.released_ms is None or handover.left_unowned:  # the first owner, or one after a time without owner
             handovers = self._earlier.setdefault(partition, [])
             handovers.append(replace(handover, consumed_ms=consumed_ms(partition)))
             if len(handovers) > EARLIER_MAX:

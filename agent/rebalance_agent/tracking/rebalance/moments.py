@@ -236,7 +236,7 @@ class StepMoments:
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""
-        if self._fresh:
+        if self._fresh and handover.released_ms is None:
             start = self._first.start
             if start is None:
                 raise UnknownMomentError

@@ -184,7 +184,9 @@ def _partition_stalls(
         has = owners(generation.value)
         kept = _kept_consuming(step, before, generation, had)
         followed: dict[Hashable, _Followed] = {}
-        for partition in dict.fromkeys(chain(had, has, idle)):
+        # Some partitions had owners only within the step: a static member got them, and left temporarily.
+        within = (partition for partition, handover in generation.handovers.items() if handover.earlier)
+        for partition in dict.fromkeys(chain(had, has, idle, within)):
             if partition in kept:
                 continue
             old, new = had.get(partition), has.get(partition)

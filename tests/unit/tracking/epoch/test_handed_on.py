@@ -16,6 +16,7 @@ ALONE = [
     fact(100, TargetEpoch(2)),
     current(200, "a", 2, (0, 1)),
 ]
+UNREACHED = [*ALONE[:-1], joins(150, "c"), fact(150, GroupEpoch(3)), *ALONE[-1:]]
 TO_B = [
     joins(1_000, "b"),
     fact(1_000, GroupEpoch(3)),
@@ -47,6 +48,22 @@ def test_both_stalls_count_and_the_longer_one_is_reported():
     ]
     # From 2 s (requested at 1.5) to 9 s, and from 9.6 (requested at 9.5) to 10 s.
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (4, 7.0, 7.5, 8.0)
+
+
+def test_a_partition_of_a_new_group_was_not_stalled_while_its_first_owner_had_it():
+    """No epoch was reached before the one in which its second owner has it."""
+    reached = [current(9_700, "c", 4), current(9_800, "b", 4, (1,)), current(9_900, "a", 4, (0,))]
+    to_b = [*OVERTAKEN, target(9_100, "c"), fact(9_200, TargetEpoch(4)), *reached]
+    # Until 0.2 s (both partitions), and from 2 s (requested at 1.5) to 9 s.
+    assert stall_of(*UNREACHED, *TO_B, *to_b) == (4, 7.0, 7.5, 7.9)
+
+
+def test_a_partition_that_had_owners_only_within_a_rebalance_was_stalled_in_it():
+    """Static member b got it from a, and left temporarily before all members had reached an epoch."""
+    away = [current(10_000, "b", -2, (1,)), target(10_100, "c"), fact(10_100, TargetEpoch(4)), current(10_200, "c", 4)]
+    generation, lower_s, upper_s, _ = stall_of(*UNREACHED, *TO_B, *OVERTAKEN, *away, current(10_300, "a", 4, (0,)))
+    # Requested at 1.5 s, released at 2 s, and assigned at 9 s.
+    assert (generation, lower_s, upper_s) == (4, 7.0, 7.5)
 
 
 TO_C = [
