@@ -140,7 +140,7 @@ def test_the_summary_of_a_backfill_prints_no_control_characters_and_accepts_any_
     assert capsys.readouterr().err.splitlines() == [
         f"backfill: partition 0: 2 records, {-(2**62)} ms to 1970-01-01T00:00:00Z",
         f"backfill: partition 1: 1 records, offsets 5 to 5, 1970-01-01T00:00:01Z to {2**62} ms",
-        r"backfill: group \x1b[2J: 3 generations are missing between 4",
+        r"backfill: group \x1b[2J: 3 generations are missing between the 4 that are present",
     ]
 
 

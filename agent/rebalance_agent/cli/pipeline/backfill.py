@@ -126,7 +126,8 @@ def print_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
     """Print the groups with missing generations."""
     for gap in missing[:PRINTED_MAX]:
         progress.print_line(
-            f"group {printable(gap.group)}: {gap.missing:,} generations are missing between {gap.present:,}"
+            f"group {printable(gap.group)}: {gap.missing:,} generations are missing "
+            f"between the {gap.present:,} that are present"
         )
     if len(missing) > PRINTED_MAX:
         progress.print_line(f"and {len(missing) - PRINTED_MAX} more groups with gaps")
