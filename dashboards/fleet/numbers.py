@@ -77,9 +77,9 @@ NUMBERS = (
     Panel(
         6,
         "No owner",
-        "How many subscribed partitions have no owner now? Some are normal during a rebalance; at other times, no "
-        "consumer reads these partitions. Groups without members are counted for a day, unless they are in "
-        "empty_groups_allow.",
+        "How many subscribed partitions have no owner now? During a rebalance, some partitions without an owner are "
+        "normal. At other times, no consumer reads these partitions. Groups without members are counted for a day, "
+        "unless they are in empty_groups_allow.",
         (
             Query(
                 f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "

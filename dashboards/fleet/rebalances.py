@@ -93,9 +93,10 @@ STORMS = Panel(
 PHASES = Panel(
     15,
     "Rebalance time by phase",
-    "How long does each phase of a rebalance take? join: waiting for the slowest member; sync: the leader's assign() "
-    "and the network time; assignor wait and reconcile: the corresponding phases of groups whose coordinator assigns. "
-    "Each point is the mean over the rebalances of all groups of the selected observers since the previous point.",
+    "How long does each phase of a rebalance take? **join**: waiting for the slowest member. **sync**: the leader's "
+    "assign() and the network time. **assignor wait** and **reconcile**: in groups whose coordinator assigns, the "
+    "wait for a new assignment, and the time until all members have received it. Each point is the mean over the "
+    "rebalances of all groups of the selected observers since the previous point.",
     tuple(
         Query(
             mean_of(f"kafka_rebalance_{phase.replace(' ', '_')}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}"
@@ -110,8 +111,8 @@ PHASES = Panel(
 FAILED = Panel(
     16,
     "Failed and no-op rebalances",
-    "How many rebalances fail or change nothing? aborted: started and not completed; assign_error: an exception in "
-    "the leader's assign(); no-op: all partitions kept their owners.",
+    "How many rebalances fail or change nothing? **aborted**: rebalances that started and did not complete. "
+    "**assign_error**: an exception in the leader's assign(). **no-op**: all partitions kept their owners.",
     (
         Query(
             f"sum by (reason) ({lately('kafka_rebalance_failed_total', 'cluster', 'consumergroup', 'reason')})",
