@@ -80,9 +80,11 @@ In Kafka, names of groups, clients, hosts and assignors can have up to 32,767 by
 to {NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). A longer name is shortened to its beginning, `…` and a
 hash of the whole name (32 hexadecimal digits). Different names therefore have different label values, and a name has
 the same label value in every process. The API and events contain the whole name. The API and the page find a group by
-its whole or its shortened name. `rebalance_agent_names_shortened` counts the shortened names. All groups together have at most `max_metrics_bytes` (default
-{PAGE_BYTES_MAX // 1_000_000} MB) on an observer's `/metrics` page. Beyond this limit, the largest groups have no
-series, and `rebalance_agent_groups_left_out` counts them.
+its whole or its shortened name. `rebalance_agent_names_shortened` counts the shortened names.
+
+All groups together have at most `max_metrics_bytes` (default {PAGE_BYTES_MAX // 1_000_000} MB) on an observer's
+`/metrics` page. Beyond this limit, the largest groups have no series, and `rebalance_agent_groups_left_out` counts
+them.
 """
 
 
