@@ -22,7 +22,7 @@ NUMBERS = (
     Panel(
         2,
         "Not ready",
-        "How many parts of agents are not ready? The panel Readiness by part shows which ones.",
+        "How many parts of agents are not ready? The panel Readiness by part shows these parts.",
         (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
         Look.NUMBER,
         width=4,
@@ -32,8 +32,8 @@ NUMBERS = (
     Panel(
         3,
         "Degraded",
-        "How many degraded modes are active because of missing permissions? The panel Degraded modes shows which "
-        "ones; docs/reference/rights.md has the commands that grant the permissions.",
+        "How many degraded modes are active because of missing permissions? The panel Degraded modes shows these "
+        "modes; docs/reference/rights.md has the commands that grant the permissions.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,

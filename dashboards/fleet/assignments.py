@@ -13,9 +13,9 @@ __all__ = ["MEMBERS", "MOVES", "SKEWS"]
 SKEWS = Panel(
     13,
     "Skew by group",
-    "Which groups have an uneven assignment? The load of the most loaded member divided by its share under the "
-    "group's strategy: 1 is best; 2 means that a member has twice its share. The ten groups with the highest skew are "
-    "shown.",
+    "Which groups have an uneven assignment? Each line is the load of the most loaded member divided by its share "
+    "under the group's strategy: 1 is best; 2 means that a member has twice its share. The ten groups with the "
+    "highest skew are shown.",
     (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
     width=7,
     thresholds=SHARES,

@@ -117,7 +117,7 @@ GENERATION = Panel(
     17,
     "Generation by member",
     "Is a member behind its group? The lines of one group normally coincide; a member whose line stays below the "
-    "others has missed a rebalance. The ten members that are furthest behind are shown.",
+    "lines of the other members has missed a rebalance. The ten members that are furthest behind are shown.",
     (Query(worst(10, gauge("kafka_rebalance_member_generation", MEMBER, *WHO), BEHIND, *WHO), NAME),),
     decimals=0,
     least=None,

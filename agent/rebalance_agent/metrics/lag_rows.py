@@ -70,7 +70,8 @@ TOPIC_LAG_OFFSETS = _row(
 )
 TOPIC_LAG_SECONDS = _row(
     "topic_lag_seconds",
-    "Consumer lag in seconds of the same topics; _folded has the highest value of the other topics.",
+    "Consumer lag in seconds of each of the max_lag_topics topics with the most lag; _folded has the highest value "
+    "of the other topics.",
     "seconds",
     "topic",
 )
