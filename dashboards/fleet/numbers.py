@@ -23,8 +23,9 @@ NUMBERS = (
     Panel(
         2,
         "Availability",
-        "What share of partition-seconds was without a stall? 1 minus stalled partition-seconds (lower bound) "
-        f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
+        "What share of partition-seconds was without a stall? The number is 1 minus the ratio of stalled "
+        "partition-seconds (lower bound) to all partition-seconds, in the time range and for all groups. The alerts' "
+        f"objective is {GOAL}.",
         (
             Query(
                 f"1 - sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)})",

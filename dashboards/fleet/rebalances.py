@@ -14,9 +14,9 @@ __all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"
 STANDING = Panel(
     8,
     "Stalled partitions",
-    "How many partitions were stalled at the same time, and in which groups? Stalled partition-seconds (lower bound) "
-    "per second: 3 means three partitions on average. The ten groups with the most stalled partition-seconds are "
-    "shown.",
+    "How many partitions were stalled at the same time, and in which groups? Each line is the number of stalled "
+    "partition-seconds (lower bound) per second: 3 means that three partitions were stalled on average. The ten "
+    "groups with the most stalled partition-seconds are shown.",
     (
         Query(
             worst(
@@ -75,10 +75,10 @@ AGES = Panel(
 STORMS = Panel(
     12,
     "Storms",
-    "Which groups rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
-    f"least {STORM_MIN}): above 1 is a storm. Returns of static members do not count. A deploy is not a storm: a "
-    "group has no line while its members are replaced one by one, and for 15 minutes after that, unless something "
-    "fails.",
+    "Which groups rebalance too often? Each line is the number of rebalances in the last 15 minutes, divided by twice "
+    f"the number of members, but at least by {STORM_MIN}: above 1 is a storm. Returns of static members do not count. "
+    "A deploy is not a storm: a group has no line while its members are replaced one by one, and for 15 minutes after "
+    "that, unless something fails.",
     (
         Query(
             worst(10, f"({STORMINESS})", went_up(COMPLETED, GROUP)),

@@ -73,9 +73,9 @@ POLLS = Panel(
     21,
     "Time between polls",
     "Do consumers call poll() too rarely? **between polls**: the longest time between two calls of poll() in the "
-    "last minute. **since the last**: time since the last call when the client pushed. Only Java clients push these "
-    "two times. **limit**: the member's max.poll.interval.ms; a member that does not call poll() for longer leaves "
-    "its group. The ten slowest clients are shown.",
+    "last minute. **since the last**: time from the last call to the client's push of this value. Only Java clients "
+    "push these two times. **limit**: the member's max.poll.interval.ms; a member that does not call poll() for "
+    "longer leaves its group. The ten slowest clients are shown.",
     (
         slowest("poll_interval_seconds", f"{NAME} between polls"),
         highest_worst(AGE, MEMBER, gauge(AGE, MEMBER, *HOST), f"{NAME} since the last", *HOST),

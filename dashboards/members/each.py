@@ -103,8 +103,9 @@ COUNTS = Panel(
 AGAIN = Panel(
     13,
     "Repeated work",
-    "When were records read twice because of rebalances, and when were commits rejected? For each of the two, the "
-    "ten members with the most are shown. To reduce them, commit in the revoked callback.",
+    "When were records read twice because of rebalances, and when were commits rejected? For records and for "
+    "commits, the ten members with the highest numbers are shown. To reduce the numbers, commit in the revoked "
+    "callback.",
     (
         counted_worst("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", *WHO),
         counted_worst("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", *WHO),

@@ -30,9 +30,10 @@ NUMBERS = (
     Panel(
         2,
         "Slowest callback (upper bound)",
-        "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this: the "
-        "upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks "
-        "of its process if that is lower. While onPartitionsRevoked runs, the rebalance waits.",
+        "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this "
+        "number. It is the upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or, if this is "
+        "lower, the total duration of all callbacks of the same process. While onPartitionsRevoked runs, the rebalance "
+        "waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",
