@@ -31,9 +31,9 @@ NUMBERS = (
         2,
         "Slowest callback (upper bound)",
         "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this "
-        "number. It is the upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or, if this "
-        "is lower, the total duration of all callbacks of the same process. While onPartitionsRevoked runs, the rebalance "
-        "waits.",
+        "number. It is the upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or, if "
+        "this is lower, the total duration of all callbacks of the same process. While onPartitionsRevoked runs, the "
+        "rebalance waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",
