@@ -56,7 +56,7 @@ UNDECODABLE = Alert(
     "An observer cannot decode records of the offsets topic",
     "The observers could not decode $count(record) with key version {{ $labels.key_version }} in the last $window. "
     "The data of the affected groups may be wrong.",
-    "Report one of these records, with the output of rebalance-agent decode.",
+    "Report a bug with one of these records, as rebalance-agent decode prints it.",
     Board.AGENT,
 )
 
@@ -68,7 +68,7 @@ DEGRADED = Alert(
     "An observer lacks a permission",
     "The observer of job {{ $labels.job }} has been in degraded mode {{ $labels.mode }} for $for. Alerts that need "
     "the missing data cannot fire.",
-    "Run rebalance-agent check; it prints the command that grants the permission.",
+    "Run rebalance-agent check; it prints the command that grants the missing permission.",
     Board.AGENT,
 )
 
@@ -78,8 +78,8 @@ DROPPING = Alert(
     round(sum by (cluster, job, where) (increase(rebalance_agent_events_dropped_total[$window]))) >= $events
     """,
     "Rebalance events are lost",
-    "Job {{ $labels.job }} reported $count(lost event) in the last $window ({{ $labels.where }}). The event history "
-    "has gaps, and some stalls are not exact.",
+    "Job {{ $labels.job }} reported $count(lost event) in the last $window (lost in: {{ $labels.where }}). The event "
+    "history has gaps, and some stalls are not exact.",
     "Fix the receiver of the events; no restart is needed.",
     Board.AGENT,
 )
@@ -117,9 +117,10 @@ ACTS_WRONG = Alert(
     count by (cluster, job) (rebalance_agent_gateway_seats_wrong_groups > 0)
     """,
     "Gateways of job {{ $labels.job }} only observe the seats of a group",
-    "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed. The group "
-    "rebalanced after each of three handovers in a row, or several times after each of three joint admissions. Until "
-    "the gateway restarts, the group rebalances as a group without seats does.",
+    "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed, because "
+    "they did not avoid rebalances. Either the group rebalanced after each of three handovers of seats in a row; or "
+    "three times in a row, new consumers that the gateway let join together caused several rebalances. Until the "
+    "gateway restarts, the group rebalances like a group without seats.",
     "The gateway's log contains the group (seats_acts_wrong). Find the cause of the group's rebalances.",
     Board.AGENT,
 )

@@ -127,8 +127,8 @@ DOUBLY_OWNED = Alert(
     """,
     "Partitions of $group had two owners",
     "The coordinator removed members of consumer group $group, but these members kept their partitions while other "
-    "members already owned them, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both "
-    "members may have processed the same records.",
+    "members already owned them, for {{ $value | humanize }} partition-seconds (reported in the last $window). The "
+    "removed members and the new owners may have processed the same records.",
     "Use rebalance-agent explain to find the removed member, and check its log for the cause of its removal.",
 )
 
@@ -202,8 +202,8 @@ SHARE_RECORDS = Alert(
     "In the last $window, {{ $value | humanizePercentage }} of the deliveries of share group $group were repeated "
     "deliveries or ended with a rejected record. The broker archives rejected records, and records that are not "
     "accepted at their last delivery; these records are not processed.",
-    "Find the cause in the consumers' logs: certain records, or a certain consumer. The board shows the number of "
-    "deliveries and the acknowledgements.",
+    "Use the consumers' logs to find out whether certain records or a certain consumer cause the failures. The board "
+    "shows the number of deliveries and the acknowledgements.",
     Board.MEMBERS,
 )
 

@@ -22,8 +22,8 @@ _HEAD = """\
 These are rules for Prometheus (2.42 or newer). They use the metrics of the [observer](observe.md) and the
 [sidecars](sidecar.md). Every alert has a runbook, and the alert's text contains the measured value. If an alert has
 fired, start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire
-in replays of faults and of fleets without faults, and when. The [glossary](glossary.md) explains terms such as *lower
-bound*.
+in replays of faults and of fleets without faults, and how long after the fault they fire. The [glossary](glossary.md)
+explains terms such as *lower bound*.
 
 ## Load them
 
@@ -123,9 +123,9 @@ Values that need more context to interpret are only on the boards:
 - Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are rejected because
   they are too late (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery, both occur in every
   rebalance, and the acceptable number depends on the application. If they are a problem, use a rule like the one below.
-- Skew of the lag and of the rate over members. If one partition has most of the load, the best possible value can be
-  far above 1.
-- A missing observer, if several observers share the groups: the other observers take over its groups. Use `up`.
+- Skew by lag and skew by rate. If one partition has most of the load, the best possible value can be far above 1.
+- A missing observer, if several observers share the groups. The other observers take over its groups, so no group is
+  without data. To detect a missing observer, use `up` in a rule.
 
 ```promql
 round(sum by (cluster, consumergroup) (

@@ -17,18 +17,19 @@ autoscaled with the load. All nodes are drained one after the other, and three b
 one of these events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
-  KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
-  and groups that run for two and a half hours each night and are listed in `empty_groups_allow`. For each kind whose
-  members can report, the members of half of the groups report. A group with 20 rebalances or more has its own baseline.
-- **A deploy** replaces all members, one after the other or (in 15 % of the groups) all at once. The new member starts
-  before or after the old one stops.
+  consumer (KIP-848), streams (KIP-1071) and share (KIP-932) groups; groups whose records the observer has no
+  permission to read; and groups that run for two and a half hours each night and are listed in `empty_groups_allow`.
+  For each kind whose members can report, the members of half of the groups report. A group with 20 rebalances or more
+  has a baseline for `KafkaGroupStallAboveBaseline`.
+- **A deploy** replaces all members one after the other, or in 15 % of the groups all at once. In some groups, each new
+  member starts before the old member stops; in other groups, it starts after that.
 - **A node drain** evicts all pods of the node at the same time. They start again on other nodes 5 to 25 s later.
 - **A broker restart** moves coordinators. The new coordinator reads the groups from `__consumer_offsets`, without a
   rebalance. In every third classic group, however, the clients set `client.rack`, and the group's leader rejoins when
   the broker stops and when the broker returns.
 
-The replays do not cover lag, commits, subscriptions to regular expressions, Kafka Streams on the classic protocol, the
-gateway's reports, and rebalances that a change of the coordinator aborts.
+The replays do not cover lag, commits, subscriptions to regular expressions, Kafka Streams on the classic protocol,
+reports of gateways, or rebalances that a change of the coordinator aborts.
 
 *groups*: number of groups for which the alert fired, by kind. *sent*: number of groups for which the alert created a
 ticket. *times*: how often the alert fired. *median* and *longest*: for how long it fired each time."""

@@ -18,8 +18,8 @@ STUCK = Alert(
     "A rebalance of $group is stuck",
     "A rebalance of consumer group $group has been running for {{ $value | humanizeDuration }}, longer than the "
     "rebalance timeout of the group's members. The coordinator should have ended the rebalance.",
-    "Restart the member that has not rejoined: most likely, this is the slowest member of earlier rebalances (see the "
-    "board).",
+    "Restart the member that has not rejoined. It is most likely the slowest member of earlier rebalances, which the "
+    "board shows.",
 )
 
 SLOW = Alert(
@@ -30,7 +30,7 @@ SLOW = Alert(
     "A rebalance of $group is slow",
     "A rebalance of consumer group $group has been running for {{ $value | humanizeDuration }}. Under an eager "
     "assignor, the group consumes nothing until the rebalance ends.",
-    "If no deploy is running, check the slowest member of earlier rebalances (see the board).",
+    "If no deploy is running, check the slowest member of earlier rebalances, which the board shows.",
 )
 
 FAILED = Alert(
@@ -46,7 +46,8 @@ FAILED = Alert(
     """,
     "Rebalances of $group fail",
     "Consumer group $group had $count(failed rebalance) in the last $window (reason: {{ $labels.reason }}).",
-    "For assign_error, return to the previous assignor; for aborted, stop members that crash while they join.",
+    "If the reason is assign_error, return to the previous assignor. If it is aborted, stop members that crash while "
+    "they join.",
 )
 
 STORM = Alert(
@@ -129,7 +130,7 @@ NEAR_POLL_LIMIT = Alert(
     "A member of $group calls poll() too rarely",
     "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}. If its "
     "max.poll.interval.ms passes, the member leaves the group, which then rebalances.",
-    "Find out what takes the member so long; the labels client_id and host identify it.",
+    "The labels client_id and host identify the member. Find out what it does between its calls of poll().",
     Board.MEMBERS,
 )
 
@@ -142,7 +143,7 @@ EAGER = Alert(
     "$group is large and uses an eager assignor",
     "Consumer group $group has {{ $value | humanize }} members and an eager assignor, so each rebalance stops all of "
     "them.",
-    "Plan the change to a cooperative assignor; until then, restart many members at the same time in deploys.",
+    "Plan a change to a cooperative assignor. Until then, restart many members at the same time in deploys.",
 )
 
 REBALANCES = RuleGroup(

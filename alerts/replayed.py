@@ -24,13 +24,17 @@ _HEAD = """\
 
 `make alerts` generates this page from test results.
 
-Coordinators and members are simulated. The observer's real tracker turns their records and reports into the series that
-an observer and the sidecars export, and promtool evaluates the committed [rules](alerts.md) with the default values.
-Scrapes are 15 or 30 s apart, evaluations 30 s. A real Alertmanager with the documented [routes](alerts.md#route-them)
-and [inhibition](alerts.md#inhibition) decides which notifications are sent. `tests/alerts/test_replay.py` fails if
+Coordinators and members are simulated. From their records and reports, the observer's real code computes the series
+that an observer and the sidecars export. promtool evaluates the committed [rules](alerts.md) on these series, with the
+default values. Scrapes are 15 s or 30 s apart, and evaluations are 30 s apart. A real Alertmanager with the documented
+[routes](alerts.md#route-them) and [inhibition](alerts.md#inhibition) decides which notifications are sent.
+`tests/alerts/test_replay.py` fails if
 
-- an alert fires before the fault, fires twice, or fires more than a minute after its condition has held for its `for`;
-- an alert still fires a minute after the fault has ended and the alert's window and `keep_firing_for` have passed;
+
+- an alert fires before the fault, fires twice, or fires late. Late means more than a minute after the alert's condition
+  has been true for the duration of its `for`;
+- an alert fires for too long: for more than a minute after the fault has ended and the alert's window and
+  `keep_firing_for` have passed;
 - one fault causes more than one page or ticket at the same time;
 - a normal deploy, or a topic that grows, causes a page or a ticket."""
 
@@ -43,7 +47,8 @@ are sent as a page or a ticket; alerts that fire but are not sent are in italics
 _BAD = """\
 ## Two groups with repeated faults
 
-Each fault lasts for an hour, in a group of three members and 12 partitions."""
+Each fault lasts for an hour, in a group of three members and 12 partitions. *after*: time from the beginning of the
+fault to the first alert. *times*: how often the alert fires. *in total*: for how long it fires, added up."""
 
 
 def replays_page(values: Values) -> str:

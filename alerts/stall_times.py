@@ -26,18 +26,22 @@ _CASES = {
 _INTRODUCTION = """\
 The tables show the seconds from the beginning of the stall to the alert, for an eager group of 4 members and 12
 partitions, with the default values. If a cell has two numbers, they are the shortest and the longest time: the time
-depends on when the stall begins between scrapes and evaluations. *or none*: the stall may end before the alert fires.
-While `KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is inhibited.
+depends on how long before the next scrape and evaluation the stall begins. While `KafkaGroupStalled` fires,
+`KafkaGroupRebalanceSlow` is inhibited.{or_none}
 
-Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide. In Prometheus they do not:
-after the limit is reached, an alert fires within 1.2 s plus one scrape interval plus one evaluation interval. A stall
-that ends less than 1.2 s after reaching the limit is counted when its rebalance settles, usually 5 s later."""
+Tests with promtool confirm each number. In these tests, scrapes and evaluations happen at the same moment. In
+Prometheus, they do not: after the limit is reached, an alert fires within 1.2 s plus one scrape interval plus one
+evaluation interval. If a stall ends less than 1.2 s after it has reached the limit, it is counted when its rebalance
+settles, usually 5 s later."""
+_OR_NONE = " A time with *or none* means that the stall may end before the alert fires."
 
 
 def stall_times() -> str:
     """Return the introduction, and one table for each kind of stall."""
     rows: list[Mapping[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
-    return "\n\n".join([_INTRODUCTION, *(f"{about}\n\n{_table(rows, case)}" for case, about in _CASES.items())])
+    tables = [f"{about}\n\n{_table(rows, case)}" for case, about in _CASES.items()]
+    or_none = _OR_NONE if any("or none" in table for table in tables) else ""
+    return "\n\n".join([_INTRODUCTION.format(or_none=or_none), *tables])
 
 
 def _table(rows: list[Mapping[str, Any]], case: str) -> str:

@@ -39,7 +39,7 @@ STALLED = (
         "critical",
         "$group was stalled for a long time",
         "If the group is still stalled, restart the slowest member of earlier rebalances, which rebalance-agent "
-        "explain names; in the sync phase, restart the leader.",
+        "explain names. If the rebalance is in its sync phase, restart the leader instead.",
     ),
 )
 

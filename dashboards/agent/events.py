@@ -10,9 +10,10 @@ __all__ = ["EVENTS", "REFUSED", "UNREAD"]
 EVENTS = Panel(
     14,
     "Events",
-    "Are events received and published? received: events from members; published: events sent to each sink; dropped: "
-    "lost events, by the place of the loss; pushes: telemetry of clients behind gateways, by result; passed on: "
-    "pushes for the OTLP endpoint; clients ended: clients that pushed telemetry and then stopped.",
+    "Are events received and published? **received**: events from members. **published**: events sent to each sink. "
+    "**dropped**: lost events, by the place of the loss. **pushes**: pushes of telemetry from clients behind "
+    "gateways, by result. **passed on**: pushes that are forwarded to the OTLP endpoint, by result. **clients "
+    "ended**: clients that pushed telemetry and then stopped.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
@@ -28,7 +29,7 @@ UNREAD = Panel(
     15,
     "Skipped records and events",
     "Which records and events did the agent skip because they are unknown or broken? Unknown versions and tagged "
-    "fields come from a newer Kafka: upgrade the agent. over budget: records of groups that cause more work than "
+    "fields come from a newer Kafka: upgrade the agent. **over budget**: records of groups that cause more work than "
     "their share.",
     (
         counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
@@ -44,10 +45,11 @@ UNREAD = Panel(
 REFUSED = Panel(
     16,
     "Rejected requests, closed connections",
-    "Do agents reject requests or close connections? status: rejected posts by HTTP status (401: a wrong token; 413, "
-    "429: too much); closed: connections that the agent closed; gateway: connections that a gateway closed. "
-    "unreachable: no broker accepted the connection; tls: the handshake failed; other reasons: clients that do not "
-    "use Kafka's protocol, or too many clients.",
+    "Do agents reject requests or close connections? **status**: rejected posts, by HTTP status; 401 is a wrong "
+    "token, 413 a body that is too large, 429 too many requests or events. **closed**: connections that the agent "
+    "closed, by reason. **gateway**: connections that a gateway closed, by reason: no broker accepted the connection "
+    "(unreachable), the handshake failed (tls), the client does not use Kafka's protocol, or too many clients are "
+    "connected.",
     (
         counted("rebalance_agent_requests_rejected_total", "status {{status}}", "status"),
         counted("rebalance_agent_connections_cut_total", "closed: {{reason}}", "reason"),

@@ -12,8 +12,8 @@ __all__ = ["CONNECTIONS", "COST", "DELAY", "FRAMES", "SEATS", "VACANT"]
 CONNECTIONS = Panel(
     20,
     "Gateways: connections",
-    "How many connections do gateways have, and are they stable? If many are opened per second, a client reconnects "
-    "repeatedly. brokers shut: brokers that clients cannot reach through the gateway.",
+    "How many connections do gateways have, and are they stable? If many connections are opened per second, a client "
+    "reconnects repeatedly. **brokers shut**: brokers that clients cannot reach through the gateway.",
     (
         Query(f"sum(rebalance_agent_gateway_connections{{{ROLE}}})", "open"),
         rate("rebalance_agent_gateway_connections_opened_total", "opened per second"),
@@ -26,8 +26,8 @@ CONNECTIONS = Panel(
 DELAY = Panel(
     21,
     "Gateways: added delay (p99)",
-    "How much latency do gateways add? pass: frames that are forwarded without parsing; read: frames that are parsed, "
-    "by API.",
+    "How much latency do gateways add? **pass**: frames that are forwarded without parsing. **read**: frames that "
+    "are parsed, by API.",
     (
         Query(
             f"{quantile(0.99, 'rebalance_agent_gateway_pass_seconds', ROLE, 'direction')} >= 0", "pass {{direction}}"
@@ -41,9 +41,10 @@ DELAY = Panel(
 FRAMES = Panel(
     23,
     "Gateways: strategy outcomes",
-    "Do groups use the strategy of their gateway? assigned: they do; not_chosen: a member without a gateway does not "
-    "offer the strategy; misfit, foreign: the strategy does not match the client; failed: the frame was forwarded "
-    "unchanged.",
+    "Do groups use the strategy of their gateway? **assigned**: the strategy computed the assignment. "
+    "**not_chosen**: the group used another assignor, because a member without a gateway does not offer the "
+    "strategy. **misfit, foreign**: the strategy was not offered, because it does not match the client. **failed**: "
+    "the client's frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
     empty="none in this time range",
@@ -52,9 +53,10 @@ FRAMES = Panel(
 SEATS = Panel(
     22,
     "Gateways: seats",
-    "What do gateways do with seats, and how many rebalances does that avoid (lower bound)? predicted and observe: "
-    "what mode 'on' would do; refused: the coordinator refused the act, which is harmless; failed: see the gateway's "
-    "log; right, wrong, unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
+    "What do gateways do with seats, and how many rebalances does that avoid (lower bound)? **predicted** and "
+    "**observe**: what mode 'on' would do. **refused**: the coordinator refused the act, which is harmless. "
+    "**failed**: an error, which the gateway's log contains. **right, wrong, unknown**: whether an act had the "
+    "expected effect. docs/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances avoided, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
@@ -66,10 +68,11 @@ SEATS = Panel(
 COST = Panel(
     24,
     "Gateways: cost and benefit of seats",
-    "How many partition-seconds of stall do vacant seats cost (upper bound)? Counted when the seat is taken or given "
-    "up; observe: the cost that mode 'on' would have had. saved after kills: how much earlier other members took over "
-    "partitions of killed consumers (lower bound), in partition-seconds, counted when the session would have ended. "
-    "newcomers waited: how much later newcomers started to consume because they joined together.",
+    "How many partition-seconds of stall do vacant seats cost (upper bound)? **vacant**: time without a consumer, "
+    "multiplied by the seat's partitions, counted when the seat is taken or given up; with observe, the cost that "
+    "mode 'on' would have had. **saved after kills**: partition-seconds by which other members took over partitions "
+    "of killed consumers earlier (lower bound), counted when the session would have ended. **newcomers waited**: "
+    "seconds by which newcomers started to consume later, because they joined together.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),
@@ -83,9 +86,11 @@ COST = Panel(
 VACANT = Panel(
     25,
     "Gateways: waiting",
-    "Is anything waiting now? Vacant seats that the gateway keeps, and JoinGroups or first heartbeats that it holds "
-    "for a predecessor or until the next admission time. Nothing waits while a file switches seats off, or in groups "
-    "that the gateway only observes after three wrong acts in a row.",
+    "Is anything waiting now? **vacant seats**: seats without a consumer that the gateway keeps. **JoinGroups "
+    "held**: JoinGroups, and in KIP-848 groups first heartbeats, that the gateway holds until a predecessor leaves "
+    "or until the next admission time. **switched off**: a file switches all seats off, so nothing waits. **groups "
+    "with seats stopped**: groups that the gateway only observes after three wrong acts in a row; nothing waits in "
+    "these groups.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

@@ -24,8 +24,9 @@ READY = Panel(
 BUILDS = Panel(
     8,
     "Agents",
-    "Which versions are running, and are they configured? If Configured is no, an observer is idle because it has "
-    "no bootstrap servers; a sidecar or gateway has no servers or publishes nothing, but exports metrics.",
+    "Which versions are running, and are they configured? If Configured is no for an observer, it has no bootstrap "
+    "servers and does nothing. If Configured is no for a sidecar or a gateway, it has no bootstrap servers or "
+    "publishes no events, but it exports metrics.",
     (
         Query(
             f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",
@@ -57,10 +58,10 @@ DEGRADED = Panel(
 SHARE = Panel(
     19,
     "Limits and shares",
-    "Does an agent reach its limits? owns partitions: partitions of the offsets topic whose groups this agent exports "
-    "(each partition needs an owner); series folded: series combined into others; names shortened: names that are too "
-    "long for labels; groups without series: left out because the page is full; without lag: partitions whose lag is "
-    "not read because there are too many.",
+    "Does an agent reach its limits? **owns partitions**: partitions of the offsets topic whose groups this agent "
+    "exports; each partition needs an owner. **series folded**: series that are combined into one series. **names "
+    "shortened**: names that are too long for a label. **groups without series**: groups that are left out because "
+    "the metrics page is full. **without lag**: partitions whose lag is not read because there are too many.",
     (
         Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
         Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),

@@ -13,8 +13,8 @@ LAG = Panel(
     10,
     "Tail of the offsets topic",
     "Is the observer behind the end of the offsets topic, and does it catch up? A peak after a start is normal, "
-    "because the observer reads old records. waits: a group whose records are read later, because they cause more "
-    "work than the group's share.",
+    "because the observer reads old records. **waits**: a group whose records are processed later, because they "
+    "cause more work than the group's share.",
     (
         Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),
         Query(f"{highest('rebalance_agent_group_over_budget', 'consumergroup')}", "{{consumergroup}} waits"),
@@ -26,7 +26,7 @@ LAG = Panel(
 READ = Panel(
     11,
     "Read from Kafka",
-    "How many records does the observer read? Most of them are offset commits, which it skips. replayed: records "
+    "How many records does the observer read? Most of them are offset commits, which it skips. **replayed**: records "
     "that it read again after a start or a takeover.",
     (
         rate("rebalance_agent_read_records_total", "records"),
@@ -38,8 +38,8 @@ READ = Panel(
 BYTES = Panel(
     12,
     "Bytes",
-    "How many bytes do agents read and write? Read from the offsets topic, written as snapshots, and forwarded by "
-    "gateways.",
+    "How many bytes do agents read and write? The lines show the bytes that are read from the offsets topic, the "
+    "bytes that are written as snapshots, and the bytes that gateways forward.",
     (
         rate("rebalance_agent_read_bytes_total", "read"),
         rate("rebalance_agent_snapshot_written_bytes_total", "snapshots"),
@@ -51,9 +51,9 @@ BYTES = Panel(
 POLLS = Panel(
     13,
     "Polls",
-    "How long do the observer's polls of Kafka take, and when did each last succeed? p95: duration of the poll; age: "
-    "time since its last success. If the age keeps growing, the poll fails. oldest observation: how long the oldest "
-    "record or poll has waited to be processed.",
+    "How long do the observer's polls of Kafka take, and when did each last succeed? **p95**: 95th percentile of the "
+    "poll's duration. **age**: time since the poll last succeeded; if the age keeps growing, the poll fails. "
+    "**oldest observation**: how long the oldest record or poll has waited to be processed.",
     (
         Query(f"{quantile(0.95, 'rebalance_agent_poll_duration_seconds', ROLE, 'poll')} >= 0", "p95 {{poll}}"),
         Query(
@@ -69,9 +69,9 @@ POLLS = Panel(
 SNAPSHOTS = Panel(
     17,
     "Snapshots",
-    "How much would a restart have to read again? The age of the newest snapshot of any partition. If that "
-    "snapshot cannot be used, for example because it is older than a day, the next start reads the offsets topic from "
-    "its beginning.",
+    "How much would a restart have to read again? Each line is the age of an observer's newest snapshot, over all "
+    "partitions. If that snapshot cannot be used, for example because it is older than a day, the next start reads "
+    "the offsets topic from its beginning.",
     (
         Query(
             f"time() - max by (instance) (rebalance_agent_last_snapshot_timestamp_seconds{{{ROLE}}} > 0)",
@@ -85,9 +85,10 @@ SNAPSHOTS = Panel(
 PROBLEMS = Panel(
     18,
     "Kafka problems",
-    "Were there problems with connections, snapshots or ownership? reconnects: connections to the cluster that were "
-    "lost and established again; ownership changes: partitions that moved between observers, because a replica "
-    "started or stopped.",
+    "Were there problems with connections, snapshots or ownership? **reconnects**: connections to the cluster that "
+    "were lost and established again. **snapshot**: snapshots that could not be read or written. **ownership "
+    "changes**: how often partitions of the offsets topic moved between observers, because a replica started or "
+    "stopped.",
     (
         counted("rebalance_agent_reconnects_total", "reconnects"),
         counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),

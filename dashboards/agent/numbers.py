@@ -22,7 +22,7 @@ NUMBERS = (
     Panel(
         2,
         "Not ready",
-        "How many parts of agents are not ready? The panel Readiness by part shows which ones.",
+        "How many parts of agents are not ready? The panel Readiness by part shows these parts.",
         (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
         Look.NUMBER,
         width=4,
@@ -32,8 +32,8 @@ NUMBERS = (
     Panel(
         3,
         "Degraded",
-        "How many degraded modes are active because of missing permissions? The panel Degraded modes shows which "
-        "ones; docs/reference/rights.md has the commands that grant the permissions.",
+        "How many degraded modes are active because of missing permissions? The panel Degraded modes shows these "
+        "modes; docs/reference/rights.md has the commands that grant the permissions.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,
@@ -43,8 +43,8 @@ NUMBERS = (
     Panel(
         4,
         "Tail lag",
-        "Does the observer keep up with the offsets topic? The number of records that the observer has not read yet. "
-        "The boards do not yet show the changes in these records.",
+        "Does the observer keep up with the offsets topic? The value is the number of records that the observer has "
+        "not read yet. The boards do not yet show the changes in these records.",
         (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,
@@ -55,7 +55,8 @@ NUMBERS = (
     Panel(
         5,
         "Events lost",
-        "Were events lost in the time range? The history then has gaps; the metrics do not.",
+        "Were events lost in the time range? If events were lost, the history of events has gaps. Metrics are not "
+        "affected.",
         (Query(in_all("rebalance_agent_events_dropped_total"), now=True),),
         Look.NUMBER,
         width=4,

@@ -14,8 +14,9 @@ _PREDICTED = gauge(_SAVED, GROUP + ', saving="predicted"')
 _OPEN = gauge("kafka_rebalance_advice_weekly_open_partition_seconds", GROUP)
 _NOTHING = "no pipeline publishes recommended changes"
 _MEANING = (
-    "Partition-seconds of stall per week. {saved}: the measured saving of the changes that groups made; {predicted}: "
-    "the prediction for the same changes; {open}: the prediction for the changes that groups have not made."
+    "The unit is partition-seconds of stall per week. **{saved}**: the measured saving of the changes that groups "
+    "made. **{predicted}**: the prediction for the same changes. **{open}**: the prediction for the changes that "
+    "groups have not made."
 )
 
 SAVINGS = Panel(

@@ -13,9 +13,9 @@ __all__ = ["MEMBERS", "MOVES", "SKEWS"]
 SKEWS = Panel(
     13,
     "Skew by group",
-    "Which groups have an uneven assignment? The load of the most loaded member divided by its share under the "
-    "group's strategy: 1 is best; 2 means that a member has twice its share. The ten groups with the highest skew are "
-    "shown.",
+    "Which groups have an uneven assignment? Each line is the load of the most loaded member divided by its share "
+    "under the group's strategy: 1 is best; 2 means that a member has twice its share. The ten groups with the "
+    "highest skew are shown.",
     (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
     width=7,
     thresholds=SHARES,
@@ -27,8 +27,8 @@ SKEWS = Panel(
 MOVES = Panel(
     14,
     "Moved partitions",
-    "How many partitions changed owner, and how many of these moves were unnecessary? excess: moves above the minimum "
-    "for the new balance; a sticky strategy has almost none.",
+    "How many partitions changed owner, and how many of these moves were unnecessary? **excess**: moves above the "
+    "minimum for the new balance; a sticky strategy has almost no excess moves.",
     (
         Query(
             f"sum({lately('kafka_rebalance_partitions_moved_total')}) "
@@ -47,9 +47,9 @@ MOVES = Panel(
 MEMBERS = Panel(
     17,
     "Members",
-    "How many members are there, and how many are idle? idle: members without a partition, although their strategy "
-    "should give them one, because the group has more members than partitions or its assignor is uneven. static: "
-    "members with a group.instance.id.",
+    "How many members are there, and how many are idle? **idle**: members without a partition, although their "
+    "strategy should give them one; the group has more members than partitions, or its assignor is uneven. "
+    "**static**: members with a group.instance.id.",
     (
         Query(f"sum({gauge('kafka_rebalance_members', GROUP)})", "members"),
         Query(f"sum({gauge('kafka_rebalance_static_members', GROUP)})", "static"),

@@ -30,15 +30,15 @@ MOSTLY = (
 WHICH = Panel(
     7,
     "Most expensive groups, and why",
-    "Which groups lost the most partition-time, and why? Lost: stalled partition-seconds (ten partitions for a minute "
-    "are 10 min), lower bound. At most: the upper bound, if known; if a killed member did not report, only the upper "
-    "bound includes the time until its session ended. Main trigger: the most frequent trigger; if several triggers "
-    "are about equally frequent, the most serious of them, because a member that fails also joins again. Mean stall: "
-    "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member for which the other "
-    "members waited longest, even if the coordinator removed it for that. Waited: how long the others waited. Running: "
-    "age of the running rebalance. Other problem: the most serious of these: a stuck rebalance, no members, a storm, "
-    "failed rebalances, members removed because they were too slow, flapping members, an uneven assignment, idle "
-    "members, excess moves. "
+    "Which groups lost the most partition-time, and why? **Lost**: stalled partition-seconds (lower bound); ten "
+    "partitions that are stalled for a minute are 10 min. **At most**: the upper bound, if known; if a killed member "
+    "did not report, only the upper bound includes the time until its session ended. **Main trigger**: the most "
+    "frequent trigger; if several triggers are about equally frequent, the most serious of them, because a member "
+    "that fails also joins again. **Mean stall**: the mean of the longest stalls of rebalances (lower bound). "
+    "**Slowest member**: the member for which the other members waited longest, even if the coordinator removed this "
+    "member. **Waited**: how long the other members waited. **Running**: age of the running rebalance. **Other "
+    "problem**: the most serious of these problems: a stuck rebalance, no members, a storm, failed rebalances, "
+    "members removed because they were too slow, flapping members, an uneven assignment, idle members, excess moves. "
     "Clicking a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),

@@ -35,8 +35,8 @@ GROUP_LAG = "kafka_rebalance_group_lag_offsets"
 LAGS = Panel(
     20,
     "Lag by group",
-    "Which groups are behind, and by how many offsets? The ten groups with the most lag are shown, among those in "
-    "lag_groups.",
+    "Which groups are behind, and by how many offsets? The ten groups with the most lag are shown, among the groups "
+    "in lag_groups.",
     (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
     width=6,
     decimals=0,
@@ -47,8 +47,8 @@ GROUP_LAG_AGE = "kafka_rebalance_group_lag_seconds"
 LAG_AGES = Panel(
     26,
     "Lag age by group",
-    "How old is the oldest record that each group has not read yet? The ten groups with the oldest records are shown, "
-    "among those in lag_groups.",
+    "How old is the oldest record that each group has not read yet? The ten groups with the oldest records are "
+    "shown, among the groups in lag_groups.",
     (Query(worst(10, gauge(GROUP_LAG_AGE, GROUP), was_highest(GROUP_LAG_AGE, GROUP)), NAME),),
     unit="s",
     width=6,
@@ -60,8 +60,8 @@ TOPIC_LAG = "kafka_rebalance_topic_lag_offsets"
 TOPIC_LAGS = Panel(
     21,
     "Lag by topic",
-    "Which topics have the most lag, over all groups? The ten topics with the most are shown. _folded is the sum of "
-    "the topics beyond max_lag_topics.",
+    "Which topics have the most lag, over all groups? The ten topics with the most lag are shown. **_folded** is the "
+    "sum of the topics beyond max_lag_topics.",
     (
         Query(
             worst(
@@ -81,9 +81,9 @@ CATCHING = "kafka_rebalance_catching_up_partitions"
 CATCHING_UP = Panel(
     22,
     "Partitions catching up",
-    "How many moved partitions of each group still have unread records from before their move? The ten groups with "
-    "the most are shown, among those in lag_groups. A line that stays high after a rebalance is part of the "
-    "rebalance's cost.",
+    "How many moved partitions of each group still have unread records that were appended before the move? The ten "
+    "groups with the most such partitions are shown, among the groups in lag_groups. A line that stays high after a "
+    "rebalance is part of the rebalance's cost.",
     (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
     width=6,
     decimals=0,

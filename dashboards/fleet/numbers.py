@@ -23,8 +23,9 @@ NUMBERS = (
     Panel(
         2,
         "Availability",
-        "What share of partition-seconds was without a stall? 1 minus stalled partition-seconds (lower bound) "
-        f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
+        "What share of partition-seconds was without a stall? The number is 1 minus the ratio of stalled "
+        "partition-seconds (lower bound) to all partition-seconds, in the time range and for all groups. The alerts' "
+        f"objective is {GOAL}.",
         (
             Query(
                 f"1 - sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)})",
@@ -77,9 +78,9 @@ NUMBERS = (
     Panel(
         6,
         "No owner",
-        "How many subscribed partitions have no owner now? Some are normal during a rebalance; at other times, no "
-        "consumer reads these partitions. Groups without members are counted for a day, unless they are in "
-        "empty_groups_allow.",
+        "How many subscribed partitions have no owner now? During a rebalance, some partitions without an owner are "
+        "normal. At other times, no consumer reads these partitions. Groups without members are counted for a day, "
+        "unless they are in empty_groups_allow.",
         (
             Query(
                 f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "

@@ -14,9 +14,9 @@ __all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"
 STANDING = Panel(
     8,
     "Stalled partitions",
-    "How many partitions were stalled at the same time, and in which groups? Stalled partition-seconds (lower bound) "
-    "per second: 3 means three partitions on average. The ten groups with the most stalled partition-seconds are "
-    "shown.",
+    "How many partitions were stalled at the same time, and in which groups? Each line is the number of stalled "
+    "partition-seconds (lower bound) per second: 3 means that three partitions were stalled on average. The ten "
+    "groups with the most stalled partition-seconds are shown.",
     (
         Query(
             worst(
@@ -75,10 +75,10 @@ AGES = Panel(
 STORMS = Panel(
     12,
     "Storms",
-    "Which groups rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
-    f"least {STORM_MIN}): above 1 is a storm. Returns of static members do not count. A deploy is not a storm: a "
-    "group has no line while its members are replaced one by one, and for 15 minutes after that, unless something "
-    "fails.",
+    "Which groups rebalance too often? Each line is the number of rebalances in the last 15 minutes, divided by twice "
+    f"the number of members, but at least by {STORM_MIN}: above 1 is a storm. Returns of static members do not count. "
+    "A deploy is not a storm: a group has no line while its members are replaced one by one, and for 15 minutes after "
+    "that, unless something fails.",
     (
         Query(
             worst(10, f"({STORMINESS})", went_up(COMPLETED, GROUP)),
@@ -93,9 +93,10 @@ STORMS = Panel(
 PHASES = Panel(
     15,
     "Rebalance time by phase",
-    "How long does each phase of a rebalance take? join: waiting for the slowest member; sync: the leader's assign() "
-    "and the network time; assignor wait and reconcile: the corresponding phases of groups whose coordinator assigns. "
-    "Each point is the mean over the rebalances of all groups of the selected observers since the previous point.",
+    "How long does each phase of a rebalance take? **join**: waiting for the slowest member. **sync**: the leader's "
+    "assign() and the network time. **assignor wait** and **reconcile**: in groups whose coordinator assigns, the "
+    "wait for a new assignment, and the time until all members have received it. Each point is the mean over the "
+    "rebalances of all groups of the selected observers since the previous point.",
     tuple(
         Query(
             mean_of(f"kafka_rebalance_{phase.replace(' ', '_')}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}"
@@ -110,8 +111,8 @@ PHASES = Panel(
 FAILED = Panel(
     16,
     "Failed and no-op rebalances",
-    "How many rebalances fail or change nothing? aborted: started and not completed; assign_error: an exception in "
-    "the leader's assign(); no-op: all partitions kept their owners.",
+    "How many rebalances fail or change nothing? **aborted**: rebalances that started and did not complete. "
+    "**assign_error**: an exception in the leader's assign(). **no-op**: all partitions kept their owners.",
     (
         Query(
             f"sum by (reason) ({lately('kafka_rebalance_failed_total', 'cluster', 'consumergroup', 'reason')})",

@@ -24,10 +24,11 @@ LOADS = Panel(
 OWNERS = Panel(
     18,
     "Current owners",
-    "How many partitions does each member have now? Members: number of members with the same client id and host; "
-    "their row shows the highest partition count of these members. _folded is the sum of the members beyond the "
-    "agent's limit. Seat taken by: the consumer that now has the member's seat, if a gateway handed the seat over and "
-    "Kafka still shows the first consumer. Clicking a client opens the Members board, if the client reports.",
+    "How many partitions does each member have now? **Members**: number of members with the same client id and host; "
+    "their row shows the highest partition count of these members. **_folded**: the sum of the members beyond the "
+    "agent's limit. **Seat taken by**: the consumer that now has the member's seat, if a gateway handed the seat "
+    "over and Kafka still shows the seat's first consumer. Clicking a client opens the Members board, if the client "
+    "reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),
@@ -56,9 +57,10 @@ OWNERS = Panel(
 SKEWS = Panel(
     19,
     "Skew by weight",
-    "Is the load of members even? by partitions: the load of the most loaded member divided by its share under the "
-    "group's strategy. by lag and by rate (only groups in lag_groups): the highest load of a member divided by a "
-    "lower bound of this load over all assignments, so values slightly above 1 can be optimal.",
+    "Is the load of members even? **by partitions**: the load of the most loaded member divided by its share under "
+    "the group's strategy; 1 is best. **by lag** and **by rate** (only groups in lag_groups): the highest load of a "
+    "member, divided by a load that no assignment can go below. The best possible assignment can therefore have a "
+    "value slightly above 1.",
     (of(SKEW, "by {{weight}}", "weight"),),
     thresholds=SHARES,
     decimals=2,
@@ -68,9 +70,10 @@ SKEWS = Panel(
 UNEVEN = Panel(
     20,
     "Assignment problems",
-    "By how many partitions does the assignment differ from the optimum? imbalance: partitions of the most loaded "
-    "member above its target, 0 is optimal; without owner: subscribed partitions without an owner; co-partition "
-    "breaks: partition numbers whose topics have different owners, although they are configured as co-partitioned.",
+    "By how many partitions does the assignment differ from the optimum? **imbalance**: how many partitions the most "
+    "loaded member has above its target; 0 is optimal. **without owner**: subscribed partitions without an owner. "
+    "**co-partition breaks**: partition numbers with different owners in topics that are configured as "
+    "co-partitioned.",
     (
         of("kafka_rebalance_assignment_imbalance_partitions", "imbalance"),
         of("kafka_rebalance_partitions_unassigned", "without owner"),
@@ -83,10 +86,10 @@ UNEVEN = Panel(
 TOPICS = Panel(
     24,
     "Topics on few members",
-    "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst topics "
-    "only; an empty panel is good. If a topic has most of the traffic, a low value means that few members do most of "
-    "the work. hosts: the same ratio for hosts, as a mean over all topics; not on one host: share of the topics that "
-    "are on several hosts.",
+    "Which topics are on few members? A topic's line is the number of its owners divided by the possible number of "
+    "owners. Only the worst topics are shown; an empty panel is good. If a topic has most of the traffic, a low "
+    "value means that few members do most of the work. **hosts**: the same ratio for hosts, as a mean over all "
+    "topics. **not on one host**: share of the topics that are on several hosts.",
     (
         of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),
         of("kafka_rebalance_host_spread_ratio", "hosts"),

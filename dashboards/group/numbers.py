@@ -89,8 +89,8 @@ NUMBERS = (
     Panel(
         7,
         "Skew",
-        "Does a member have more than its share of the partitions? The load of the most loaded member divided by its "
-        "share under the group's strategy; 1 is best.",
+        "Does a member have more than its share of the partitions? The number is the load of the most loaded member "
+        "divided by its share under the group's strategy; 1 is best.",
         (Query(gauge(SKEW, ONE_GROUP + ', weight="partitions"'), now=True),),
         Look.NUMBER,
         width=6,

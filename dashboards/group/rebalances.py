@@ -26,10 +26,10 @@ __all__ = ["DEPARTED", "FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "S
 TRIGGERS = Panel(
     11,
     "Rebalances by trigger",
-    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. If a rebalance has "
-    "several causes, the most serious one is its trigger. member_failed: the coordinator removed the member; "
-    "member_gone: it is not known whether the member left or failed; rejoin: the same members rejoined, and no "
-    "other cause is known.",
+    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. If a rebalance "
+    "has several causes, the most serious one is its trigger. **member_failed**: the coordinator removed the member. "
+    "**member_gone**: it is not known whether the member left or failed. **rejoin**: the same members rejoined, and "
+    "no other cause is known.",
     (
         Query(
             f"{bars_of(COMPLETED, ONE_GROUP, 'trigger')} > 0",
@@ -44,10 +44,10 @@ STALLS = Panel(
     12,
     "Stall of each rebalance",
     "How long was the longest stall of a partition, and is that normal at this hour? Each point is the mean over the "
-    "rebalances since the previous point. exact: measured by members; bound: the lower bound; at most: the upper "
-    "bound, over all rebalances that have one. normal: the group's baseline of lower bounds, from the pipeline. whole "
-    "group: seconds for which at least half of the partitions were stalled, in stalls that reached this limit "
-    "(setting stall_limits).",
+    "rebalances since the previous point. **exact**: measured by members. **bound**: the lower bound. **at most**: "
+    "the upper bound, over all rebalances that have one. **normal**: the group's baseline of lower bounds, from the "
+    "pipeline. **whole group, warning** and **critical**: seconds for which at least half of the partitions were "
+    "stalled; only stalls that reached the limit with this name (setting stall_limits) count.",
     (
         Query(mean_of(STALL, ONE_GROUP, "basis"), "mean, {{basis}}"),
         Query(mean_of(STALL_UPPER, ONE_GROUP), "mean, at most"),
@@ -62,9 +62,10 @@ STALLS = Panel(
 PHASES = Panel(
     13,
     "Phases of the last rebalance",
-    "How long did each phase of the last rebalance take? In classic groups, join: waiting for the slowest member; "
-    "sync: the leader's assign(). In groups of other types, assignor wait: until the coordinator had a new "
-    "assignment; reconcile: until all members had received that assignment.",
+    "How long did each phase of the last rebalance take? Classic groups have two phases. **join**: waiting for the "
+    "slowest member. **sync**: the leader's assign(). Groups of other types have two other phases. **assignor "
+    "wait**: until the coordinator had a new assignment. **reconcile**: until all members had received that "
+    "assignment.",
     tuple(
         of(f"kafka_rebalance_last_{phase.replace(' ', '_')}_seconds", phase)
         for phase in ("join", "sync", "assignor wait", "reconcile")
@@ -76,9 +77,10 @@ PHASES = Panel(
 MOVES = Panel(
     14,
     "Partitions that moved",
-    "How did rebalances change the assignment? Bars: partitions with a new owner; excess: moves above the minimum for "
-    "the balance. Dots: revoked: partitions that members gave up (in eager groups, all of them); assigned: partitions "
-    "that members received; lost: partitions of members that certainly failed.",
+    "How did rebalances change the assignment? The bars show partitions with a new owner. **needed**: moves that the "
+    "balance required. **excess**: all other moves. The dots show what members gave up and received. **revoked**: "
+    "partitions that members gave up (in eager groups, all partitions). **assigned**: partitions that members "
+    "received. **lost**: partitions of members that certainly failed.",
     (
         Query(
             f"{bars_of(MOVED, ONE_GROUP)} - {bars_of(MOVED_EXCESS, ONE_GROUP)}",
@@ -97,9 +99,10 @@ MOVES = Panel(
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "For which members did the others certainly wait, and how long? At most five members are shown, each for an hour "
-    "after the last rebalance in which it was the slowest according to reports or commits, even if the coordinator "
-    "removed it for that. If it is always the same member, check its callbacks on the Members board, or its host.",
+    "For which members did the other members certainly wait, and how long? At most five members are shown. Each is "
+    "shown for an hour after the last rebalance in which it was the slowest member, according to reports or commits, "
+    "even if the coordinator removed this member. If it is always the same member, check its callbacks on the "
+    "Members board, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
@@ -111,12 +114,12 @@ DEPARTED = departed(26, ONE_GROUP, DEPARTED_TO_MEMBER, width=8)
 STANDING = Panel(
     16,
     "Stalled partitions",
-    "How many partitions were stalled at the same time? Stalled partition-seconds per second. stalled: the lower "
-    "bound; at most: the upper bound, added when a rebalance settles. subscribed: the number of subscribed "
-    "partitions, which an eager rebalance stalls. no owner: partitions without an owner outside rebalances, because "
-    "the group is Empty or the assignment left them out. two owners: partitions that a removed member kept, "
-    "shown when the member gives them up. catching up: moved partitions whose owner has not yet read what was "
-    "appended before it took them over (lower bound; only groups in lag_groups).",
+    "How many partitions were stalled at the same time? The values are stalled partition-seconds per second. "
+    "**stalled**: the lower bound. **at most**: the upper bound, added when a rebalance settles. **subscribed**: the "
+    "number of subscribed partitions, which an eager rebalance stalls. **no owner**: partitions without an owner "
+    "outside rebalances, because the group is Empty or the assignment left them out. **two owners**: partitions that "
+    "a removed member kept, shown when the member gives them up. **catching up**: moved partitions whose new owner "
+    "has not yet read the records that were appended before the move (lower bound; only groups in lag_groups).",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "stalled"),
         Query(
@@ -145,10 +148,11 @@ STANDING = Panel(
 FOR_NOTHING = Panel(
     23,
     "Failed and no-op rebalances",
-    "How many rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked "
-    "their partitions or joined too late (Slowest member names them); aborted: started and not completed; "
-    "assign_error: the leader's assign() raised an exception; no-op: all members kept their partitions; follow-up: "
-    "second generation of a cooperative rebalance; polled: changes of a group that the observer only polls.",
+    "How many rebalances fail, repeat, or change nothing? **too slow**: members that were removed because they "
+    "revoked their partitions or joined too late; the panel Slowest member names them. **aborted**: rebalances that "
+    "started and did not complete. **assign_error**: the leader's assign() raised an exception. **no-op**: all "
+    "members kept their partitions. **follow-up**: second generation of a cooperative rebalance. **polled**: changes "
+    "of a group that the observer only polls.",
     (
         counted("kafka_rebalance_failed_total", "{{reason}}", "reason"),
         counted("kafka_rebalance_members_expelled_total", "too slow"),

@@ -20,9 +20,9 @@ STATE = " or ".join(
 TIMELINE = Panel(
     9,
     "State",
-    "What state was the group in over time? Red: members rejoin, or the coordinator assigns; orange: members wait "
-    "for the assignment, or change to it. Partitions that move then stop; in eager groups, all partitions stop. "
-    "Yellow: the group is Empty, because it lost all its members.",
+    "What state was the group in over time? **Red**: members rejoin, or the coordinator assigns. **Orange**: members "
+    "wait for the assignment, or change to it. In red and orange states, partitions that move are stopped; in eager "
+    "groups, all partitions are stopped. **Yellow**: the group is Empty, because it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
     width=9,
@@ -34,11 +34,11 @@ TIMELINE = Panel(
 RUNS = Panel(
     10,
     "Assignor and protocol",
-    "Which assignor and protocol does the group use, and what is the source of this information? Eager assignors stop "
-    "every partition in each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. "
-    "Generation: the number of the assignment; it grows by one with each rebalance, and starts at 1 again if the group "
-    "is deleted and created again. Dead letter queue: the topic to which brokers write records that a share group "
-    "rejects or fails to process.",
+    "Which assignor and protocol does the group use, and what is the source of this information? Eager assignors "
+    "stop every partition in each rebalance. If **Source** is admin, the observer has no permission to read the "
+    "offsets topic, so stalls are unknown. **Generation**: the number of the assignment; it grows with each "
+    "rebalance, and starts at 1 again if the group is deleted and created again. **Dead letter queue**: the topic to "
+    "which brokers write records that a share group rejects or fails to process.",
     (
         Query(
             gauge(
@@ -67,10 +67,10 @@ RUNS = Panel(
 MEMBERS = Panel(
     21,
     "Membership",
-    "How did the membership change? idle: members without a partition that should have one; flapping: members that "
-    "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and for 15 minutes after "
-    "that. For streams groups (KIP-1071), also the tasks: active tasks, standby copies, and warm-up copies of tasks "
-    "that will move.",
+    "How did the membership change? **idle**: members without a partition that should have one. **flapping**: "
+    "members that leave and return repeatedly. **deploy**: 1 while members are being replaced one by one, and for 15 "
+    "minutes after that. Streams groups (KIP-1071) also have lines for tasks: active tasks, standby copies, and "
+    "warm-up copies of tasks that will move.",
     (
         of("kafka_rebalance_members", "members"),
         of("kafka_rebalance_static_members", "static"),

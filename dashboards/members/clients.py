@@ -31,8 +31,8 @@ LIBRARIES = Panel(
     19,
     "Client libraries",
     "Which client libraries do members use, and which libraries have problems with rebalances? Clients report their "
-    "library and version to a gateway. In rebalances: time spent in rebalances, only for clients that push telemetry "
-    "to the gateway. Failed: failed rebalances, which only Java clients count.",
+    "library and version to a gateway. **In rebalances**: time spent in rebalances, only for clients that push "
+    "telemetry to the gateway. **Failed**: failed rebalances, which only Java clients count.",
     (
         Query(gauge(f"{PREFIX}info", MEMBER, *CLIENT, "host", "software", "version"), rows=True),
         Query(total(f"{PREFIX}rebalancing_seconds_total", *CLIENT, "host"), rows=True),
@@ -56,9 +56,9 @@ LIBRARIES = Panel(
 REBALANCES = Panel(
     20,
     "Rebalances measured by clients",
-    "How long do rebalances and their callbacks take, as measured by clients? The longest time in the client's own "
-    "window: since its last push for librdkafka, the last minute for Java. Callbacks: Java only. The ten slowest "
-    "clients are shown.",
+    "How long do rebalances and their callbacks take, as measured by clients? Each value is the longest time in the "
+    "client's own window. For librdkafka, the window begins at the client's previous push; for Java, it is the last "
+    "minute. Only Java clients measure callbacks. The ten slowest clients are shown.",
     (
         slowest("rebalance_seconds", f"{NAME} rebalance"),
         slowest("callback_seconds", f"{NAME} {{{{callback}}}}", "callback"),
@@ -72,9 +72,10 @@ REBALANCES = Panel(
 POLLS = Panel(
     21,
     "Time between polls",
-    "Do consumers call poll() too rarely? between polls: the longest time between two calls of poll() in the last "
-    "minute; since the last: time since the last call when the client pushed (both Java only). limit: the member's "
-    "max.poll.interval.ms; beyond it, the member leaves its group. The ten slowest clients are shown.",
+    "Do consumers call poll() too rarely? **between polls**: the longest time between two calls of poll() in the "
+    "last minute. **since the last**: time from the last call to the client's push of this value. Only Java clients "
+    "push these two times. **limit**: the member's max.poll.interval.ms; a member that does not call poll() for "
+    "longer leaves its group. The ten slowest clients are shown.",
     (
         slowest("poll_interval_seconds", f"{NAME} between polls"),
         highest_worst(AGE, MEMBER, gauge(AGE, MEMBER, *HOST), f"{NAME} since the last", *HOST),
@@ -88,9 +89,9 @@ POLLS = Panel(
 IDLE = Panel(
     22,
     "Idle time of consumers",
-    "Do consumers have spare time? The share of its time that a consumer spends in poll(): near 0, it is always "
-    "processing, and is likely to poll and to rejoin late. The ten consumers with the lowest share "
-    "are shown.",
+    "Do consumers have spare time? Each line is the share of its time that a consumer spends in poll(). A consumer "
+    "near 0 is always processing, so it is likely to poll late and to rejoin late. The ten consumers with the lowest "
+    "share are shown.",
     (Query(worst(10, gauge(IDLE_RATIO, MEMBER, *HOST), f"-min by ({', '.join(HOST)}) ({LOWEST})", *HOST), NAME),),
     unit="percentunit",
     width=12,
@@ -99,8 +100,8 @@ IDLE = Panel(
 COMMITS = Panel(
     23,
     "Duration of commits",
-    "How long do offset commits take? The longest time in the client's window; the ten slowest clients are shown. A "
-    "slow commit in the revoked callback delays the rebalance.",
+    "How long do offset commits take? Each value is the longest time in the client's window. The ten slowest clients "
+    "are shown. A slow commit in the revoked callback delays the rebalance.",
     (slowest("commit_seconds", NAME),),
     Look.DOTS,
     "s",

@@ -27,10 +27,10 @@ BEHIND = (
 EACH = Panel(
     10,
     "Members",
-    "Which member differs from the others? Behind: number of generations behind the newest member of its group; above "
-    "0, the member has left the group or has not received the new generation. The counts are for the time range. "
-    "Lost: partitions that a callback reported as lost; not all clients have that callback, and a killed member "
-    "reports nothing, so an empty cell does not mean that nothing was lost.",
+    "Which member differs from the others? **Behind**: number of generations behind the newest member of its group; "
+    "if it is above 0, the member has left the group or has not received the new generation. The counts are for the "
+    "time range. **Lost**: partitions that a callback reported as lost; not all clients have that callback, and a "
+    "killed member reports nothing, so an empty cell does not mean that nothing was lost.",
     (
         Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
         Query(
@@ -88,8 +88,9 @@ PARTITIONS = Panel(
 COUNTS = Panel(
     12,
     "Revoked, assigned and lost partitions",
-    "How many partitions are revoked, assigned and lost? For each, the ten groups with the most are shown. A "
-    "cooperative member gives up only a few partitions; an eager member gives up all of them in every rebalance.",
+    "How many partitions are revoked, assigned and lost? For each of the three, the ten groups with the most "
+    "partitions are shown. A cooperative member gives up only a few partitions; an eager member gives up all of them "
+    "in every rebalance.",
     (
         counted_worst("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
         counted_worst("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),
@@ -102,8 +103,9 @@ COUNTS = Panel(
 AGAIN = Panel(
     13,
     "Repeated work",
-    "When were records read twice because of rebalances, and when were commits rejected? The ten members with the "
-    "most are shown. Commit in the revoked callback to reduce both.",
+    "When were records read twice because of rebalances, and when were commits rejected? For records and for "
+    "commits, the ten members with the highest numbers are shown. To reduce the numbers, commit in the revoked "
+    "callback.",
     (
         counted_worst("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", *WHO),
         counted_worst("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", *WHO),
@@ -116,7 +118,7 @@ GENERATION = Panel(
     17,
     "Generation by member",
     "Is a member behind its group? The lines of one group normally coincide; a member whose line stays below the "
-    "others has missed a rebalance. The ten members that are furthest behind are shown.",
+    "lines of the other members has missed a rebalance. The ten members that are furthest behind are shown.",
     (Query(worst(10, gauge("kafka_rebalance_member_generation", MEMBER, *WHO), BEHIND, *WHO), NAME),),
     decimals=0,
     least=None,

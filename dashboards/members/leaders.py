@@ -29,8 +29,8 @@ ERRORS = Panel(
     15,
     "Assignor errors",
     "Does the assignor fail, or is it unable to decode members' user data? Each member with unreadable user data "
-    "counts; the cause is different versions or a wrong setting. Such a member is treated as a member without user "
-    "data. missing standbys: the group has too few members or processes for the copies that its setting requires.",
+    "counts, and is treated as a member without user data; the cause is different versions or a wrong setting. "
+    "**missing standbys**: the group has too few members or processes for the copies that its setting requires.",
     (
         counted(
             "kafka_rebalance_member_assign_failures_total",
@@ -54,8 +54,9 @@ SKEW_OF = "kafka_rebalance_member_assignment_skew_ratio"
 SKEW = Panel(
     16,
     "Skew of leaders' assignments",
-    "Is the leader's assignment even? The load of the most loaded member divided by its share under the strategy; 1 "
-    "is best. Only members that were leaders are shown: the ten with the highest skew.",
+    "Is the leader's assignment even? Each line is the load of the most loaded member divided by its share under the "
+    "strategy; 1 is best. Only members that were leaders have a line. The ten leaders with the highest skew are "
+    "shown.",
     (highest_worst(SKEW_OF, MEMBER, gauge(SKEW_OF, MEMBER, *WHO), NAME, *WHO),),
     thresholds=SHARES,
     decimals=2,

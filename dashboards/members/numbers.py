@@ -20,8 +20,8 @@ NUMBERS = (
     Panel(
         1,
         "Members that report",
-        "How many members report, through a sidecar or a gateway? If the Fleet board counts more, the others are not "
-        "instrumented, and their stalls are bounds.",
+        "How many members report, through a sidecar or a gateway? If the Fleet board counts more members, the "
+        "additional members do not report, and their stalls are known only within bounds.",
         (Query(f"count({gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)})", now=True),),
         Look.NUMBER,
         width=8,
@@ -30,9 +30,10 @@ NUMBERS = (
     Panel(
         2,
         "Slowest callback (upper bound)",
-        "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this: the "
-        "upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or the sum of all callbacks "
-        "of its process if that is lower. While onPartitionsRevoked runs, the rebalance waits.",
+        "Do rebalance callbacks delay rebalances? No rebalance callback in the time range took longer than this "
+        "number. It is the upper bound of the slowest callback's histogram bucket (1, 5, 10, 15, 30 s ...), or, if "
+        "this is lower, the total duration of all callbacks of the same process. While onPartitionsRevoked runs, the "
+        "rebalance waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",
@@ -43,8 +44,8 @@ NUMBERS = (
     Panel(
         3,
         "Records read twice",
-        "How many records were read twice because of rebalances? Records that were read but not committed when their "
-        "partition was revoked, and records read again after an offset reset, in the time range.",
+        "How many records were read twice because of rebalances? The number counts records that were read but not "
+        "committed when their partition was revoked, and records that were read again after an offset reset.",
         (Query(f"sum({total('kafka_rebalance_member_reprocessed_records_total', *CLIENT)})", now=True),),
         Look.NUMBER,
         width=8,
@@ -81,8 +82,8 @@ NUMBERS = (
     Panel(
         6,
         "Commits rejected",
-        "Did members commit too late, during a rebalance? Partitions whose commits the coordinator rejected; their "
-        "records are read twice. Only gateways report this.",
+        "Did members commit too late, during a rebalance? The number counts partitions whose commits the coordinator "
+        "rejected; their records are read twice. Only gateways report this.",
         (Query(f"sum({total('kafka_rebalance_member_rejected_commits_total', *CLIENT)})", now=True),),
         Look.NUMBER,
         width=8,

@@ -25,9 +25,9 @@ def most(metric: str, matchers: str, label: str) -> Query:
 DELIVERED = Panel(
     24,
     "Share groups: records delivered again",
-    "Are records of share groups delivered more than once? Records by delivery count, from 2 on: their first consumer "
-    "released them, or did not acknowledge them in time. The broker archives a record that is not accepted at its "
-    "last delivery (5 by default). Only the ten highest are shown.",
+    "Are records of share groups delivered more than once? Each bar counts records by their delivery count, from 2 "
+    "on. An earlier consumer released these records, or did not acknowledge them in time. The broker archives a "
+    "record that is not accepted at its last delivery (by default the fifth). Only the ten highest series are shown.",
     (most(ACQUIRED_RECORDS, GROUP + ', delivery!="1"', "delivery"),),
     Look.COUNTS,
     width=12,
@@ -36,8 +36,9 @@ DELIVERED = Panel(
 ACKNOWLEDGED = Panel(
     25,
     "Share groups: acknowledgements",
-    "What do consumers of share groups do with records? accept: processed; release: to be delivered again; reject: "
-    "archived; renew: the consumer needs more time; gap: offsets without a record. Only the ten highest are shown.",
+    "What do consumers of share groups do with records? **accept**: the record was processed. **release**: it is to "
+    "be delivered again. **reject**: it is archived. **renew**: the consumer needs more time. **gap**: offsets "
+    "without a record. Only the ten highest series are shown.",
     (most(ACKNOWLEDGED_RECORDS, GROUP, "type"),),
     Look.COUNTS,
     width=12,

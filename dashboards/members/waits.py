@@ -13,8 +13,9 @@ CALLBACKS = Panel(
     7,
     "Slowest callbacks",
     "How long do the application's rebalance callbacks take, and in which process? Each point is the mean since the "
-    "previous point; the ten processes with the most time in callbacks are shown. revoked delays the rebalance; "
-    "assigned delays only its own member; lost runs after the member was removed from the group.",
+    "previous point; the ten processes with the most time in callbacks are shown. A slow **revoked** callback delays "
+    "the rebalance. A slow **assigned** callback delays only its own member. The **lost** callback runs after the "
+    "member was removed from the group.",
     (
         Query(
             f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback')}{worst_of(f'{CALLBACK}_sum', *PROCESS)}",
@@ -29,9 +30,9 @@ CALLBACKS = Panel(
 STALLS = Panel(
     8,
     "Stalls of members",
-    "For how long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost "
-    "callback to the end of its next assigned callback. Each point is the mean over the group's members since the "
-    "previous point; the ten groups with the longest total stall are shown.",
+    "For how long does a member consume nothing in a rebalance? Each member measures the time from its revoked or "
+    "lost callback to the end of its next assigned callback. Each point is the mean over the group's members since "
+    "the previous point; the ten groups with the longest total stall are shown.",
     (mean_worst("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
     Look.DOTS,
     "s",
@@ -41,10 +42,10 @@ STALLS = Panel(
 PHASES = Panel(
     9,
     "Stop, join, sync",
-    "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, a delay that the "
-    "member itself causes (only gateways report it); join: waiting for the slowest other member; sync: waiting for "
-    "the leader's assign(). Each point is the mean over the group's members since the previous point; for each step, "
-    "the ten groups with the most time are shown.",
+    "In which step do members wait? **stop**: from the notification of the rebalance to JoinGroup, a delay that the "
+    "member itself causes (only gateways report it). **join**: waiting for the slowest other member. **sync**: "
+    "waiting for the leader's assign(). Each point is the mean over the group's members since the previous point; "
+    "for each step, the ten groups with the most time are shown.",
     tuple(
         mean_worst(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
         for phase in ("stop", "join", "sync")

@@ -16,12 +16,12 @@ def departed(number: int, matchers: str, to_member: Link, *columns: Column, widt
     return Panel(
         number,
         "Members that failed or keep leaving",
-        "Which members cause the rebalances? Members that failed, or that departed at least three times, with at most "
-        "15 minutes between two departures; each is shown for an hour after its last departure. At most five members "
-        f"per group, {_MEMBERS_MAX} in total. Times: how often the member departed. How: how it departed the last "
-        "time. failed: removed by the coordinator, or its process ended; expelled: removed because it revoked its "
-        "partitions or joined too late; left: its consumer was closed; unknown: there is no evidence. Departures in "
-        "deploys do not count.",
+        "Which members cause the rebalances? The table lists members that failed, and members that departed at least "
+        "three times, with at most 15 minutes between two departures. A member is listed for an hour after its last "
+        f"departure; at most five members per group are listed, and {_MEMBERS_MAX} in total. **Times**: how often the "
+        "member departed. **How**: how it departed the last time; failed: removed by the coordinator, or its process "
+        "ended; expelled: removed because it revoked its partitions or joined too late; left: its consumer was closed; "
+        "unknown: there is no evidence. Departures in deploys do not count.",
         (
             Query(
                 f"topk({_MEMBERS_MAX}, {gauge('kafka_rebalance_departures', matchers, *labels)})",

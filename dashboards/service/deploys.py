@@ -14,9 +14,10 @@ _DEPLOYED = f"{gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1"
 DEPLOYS = Panel(
     25,
     "Rebalances in and outside deploys",
-    "Do deploys cause the rebalances? in a deploy: rebalances of groups whose members were being replaced one by one "
-    "without failures, or had been within the last 15 minutes; other: all other rebalances, including the first ones "
-    "of a deploy, before it is detected. Each bar counts the rebalances that ended since the previous bar.",
+    "Do deploys cause the rebalances? **in a deploy**: rebalances while members of the group were being replaced one "
+    "by one without failures, or up to 15 minutes after that. **other**: all other rebalances, including the first "
+    "rebalances of a deploy, before the deploy is detected. Each bar counts the rebalances that ended since the "
+    "previous bar.",
     (
         Query(f"sum({lately(COMPLETED)} and on (cluster, consumergroup) ({_DEPLOYED})) > 0", "in a deploy"),
         Query(f"sum({lately(COMPLETED)} unless on (cluster, consumergroup) ({_DEPLOYED})) > 0", "other"),

@@ -51,7 +51,7 @@ NUMBERS = (
     Panel(
         4,
         "Lag age",
-        "How old is the oldest record that a group has not read yet? Only for groups in lag_groups.",
+        "How old is the oldest record that a group has not read yet? Only groups in lag_groups have this age.",
         (Query(f"max({gauge(GROUP_LAG_AGE, GROUP)})", now=True),),
         Look.NUMBER,
         unit="s",
@@ -64,11 +64,12 @@ NUMBERS = (
 WHICH = Panel(
     7,
     "Groups that use the budget, and why",
-    "Which groups use the most of their error budget, and why? Budget: stalled partition-seconds (lower bound) of the "
-    f"time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
-    "stalled partition-seconds, summed over all partitions. Main trigger: the most frequent trigger; if several are "
-    "about equally frequent, the most serious of them. Lag age: age of the oldest unread record, for groups in "
-    "lag_groups. Other problem: the most serious further problem. Clicking a group opens its board.",
+    "Which groups use the most of their error budget, and why? **Budget**: stalled partition-seconds (lower bound) of "
+    f"the time range, divided by the stalled partition-seconds that an objective of {GOAL} allows; each group has its "
+    "own budget. **Lost**: the stalled partition-seconds, summed over all partitions. **Main trigger**: the most "
+    "frequent trigger; if several triggers are about equally frequent, the most serious of them. **Lag age**: age of "
+    "the oldest unread record, for groups in lag_groups. **Other problem**: the most serious other problem. Clicking a "
+    "group opens its board.",
     (
         Query(f"{count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)} / {ALLOWED:g}", rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
@@ -97,9 +98,10 @@ WHICH = Panel(
 BURN = Panel(
     24,
     "Burn rate of the last hour",
-    "How fast do stalls use the budget? At 1, the budget lasts exactly for its period; at 2, for half of it. Stalled "
-    "partition-seconds of the last hour (lower bound), divided by those that the objective allows. The alert on a "
-    f"fast burn fires above {BURN_FAST}. The ten groups with the most stalled partition-seconds are shown.",
+    "How fast do stalls use the budget? Each line is the stalled partition-seconds of the last hour (lower bound), "
+    "divided by the partition-seconds that the objective allows. At 1, the budget lasts exactly for its period; at 2, "
+    f"for half of it. The alert on a fast burn fires above {BURN_FAST}. The ten groups with the most stalled "
+    "partition-seconds are shown.",
     (
         Query(
             worst(

@@ -105,8 +105,8 @@ GROUPS = Route(
     (
         Parameter(
             "match",
-            "shell pattern for the whole name (`*`, `?`, `[ab]`); if repeated, groups that match any of them. "
-            "Regular expressions are not supported, because evaluating one could take hours",
+            "shell pattern for the whole name (`*`, `?`, `[ab]`); repeat it for several patterns: groups that match "
+            "one of them are returned. Regular expressions are not supported, because evaluating one could take hours",
             repeats=True,
         ),
         Parameter("state", "only groups in this state; repeat it for several states", GroupState, repeats=True),

@@ -82,7 +82,7 @@ class LagSummary:
     seconds: Annotated[float | None, "age of the oldest unread record, computed from the growth of end offsets"]
     appended_per_second: Annotated[float | None, "offsets per second by which the end offsets grow"]
     stuck: Annotated[StuckPartition | None, "the owned partition without progress for the longest time, if any"]
-    catch_up: Annotated[CatchUp | None, "the current or last catch-up; lower bounds; null in share groups"]
+    catch_up: Annotated[CatchUp | None, "the latest catch-up of moved partitions (lower bounds); null in share groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class HostSpreadSummary:
     topics: Annotated[int, "topics that could be on several hosts"]
     on_one_host: Annotated[int, "number of these topics that are entirely on one host"]
     hosts: Annotated[int, "hosts that could own partitions of these topics"]
-    ratio: Annotated[float, "number of hosts divided by possible number, mean over these topics; 1 is best"]
-    clustered_ratio: Annotated[float, "`on_one_host` divided by `topics`; 0 if this could be chance"]
+    ratio: Annotated[float, "hosts that own partitions, divided by the possible number; mean over topics; 1 is best"]
+    clustered_ratio: Annotated[float, "`on_one_host` divided by `topics`; 0 if chance can explain the value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ class GroupSummary:
 
     group: Annotated[str, "the group's id"]
     group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
-    state: Annotated[GroupState, "the state, spelled as by the broker"]
-    source: Annotated[Source, "coordinator's `records`, leaders' `frames`, `describe` (epochs), or `admin` polls"]
+    state: Annotated[GroupState, "the state, with the broker's spelling"]
+    source: Annotated[Source, "data source: the `records`, reported `frames`, `describe` requests, or `admin` polls"]
     generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol, "whether all partitions stop in a rebalance, or only those that move"]
@@ -123,17 +123,17 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "partitions of the most loaded member divided by its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
-    former_owner: Annotated[FormerOwner | None, "the last removed member that kept partitions that others owned"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that kept partitions of a new owner"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "whether members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance; it waits for the members in `pending`"]
     unsettled_ms: Annotated[int | None, "when the last rebalance completed, if it has not settled yet"]
     stalled: Annotated[GroupStall | None, "the stall of the group in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[EmptyGroup | None, "when it lost its last member; absent for groups in `empty_groups_allow`"]
+    empty: Annotated[EmptyGroup | None, "when the group became Empty; absent for groups in `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "the lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "rebalances that completed since this process detected the group, settled or not"]
-    aborted: Annotated[int, "rebalances that began but never completed, since the same time"]
+    aborted: Annotated[int, "generations that began but never completed since this process detected the group"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
     recent_ms: Annotated[
         tuple[int, ...], "completion times of the last rebalance and of those in the 15 minutes before it; at most 64"
@@ -157,7 +157,7 @@ class GroupMember:
     member_id: Annotated[str, "the member id that the coordinator assigned"]
     instance_id: Annotated[str | None, "`group.instance.id` of a static member"]
     client_id: Annotated[str, "the client id that the client sets (`client.id`)"]
-    host: Annotated[str, "its address"]
+    host: Annotated[str, "the member's address"]
     assigned: Annotated[TopicPartitions | None, "the member's partitions by topic, as ranges such as `0-4,7`"]
     partitions: Annotated[int | None, "number of these partitions"]
     target: Annotated[float | None, "number of partitions that the strategy promises the member"]
@@ -189,7 +189,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds for which removed members kept partitions that others owned, if members report"
+        float | None, "partition-seconds for which removed members kept partitions of new owners, if members report"
     ]
 
 
@@ -214,19 +214,19 @@ class GroupDetail:
     metadata_bytes: Annotated[int | None, "size of the group's record"]
     last_join_seconds: Annotated[float | None, "longest join phase of the last rebalance"]
     last_sync_seconds: Annotated[float | None, "longest sync phase of the last rebalance"]
-    last_assignor_wait_seconds: Annotated[float | None, "longest time with an assignment older than the epoch"]
-    last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until a member reached it"]
+    last_assignor_wait_seconds: Annotated[float | None, "longest wait for the assignment of a new epoch"]
+    last_reconcile_seconds: Annotated[float | None, "longest time from the assignment until all members reached it"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
-    counted_until_ms: Annotated[int, "end of the counted partition-seconds"]
+    counted_until_ms: Annotated[int, "time up to which partition-seconds are counted"]
 
 
 @dataclass(frozen=True, slots=True)
 class SlowestMember:
     """The member that the other members waited for."""
 
-    client_id: Annotated[str, "its client id (`client.id`)"]
-    host: Annotated[str, "its address"]
+    client_id: Annotated[str, "the member's client id (`client.id`)"]
+    host: Annotated[str, "the member's address"]
     member_id: Annotated[str | None, "the member id that the coordinator assigned"]
     seconds: Annotated[float | None, "longest possible wait"]
     lower_seconds: Annotated[float | None, "shortest possible wait"]
@@ -293,7 +293,7 @@ class RebalanceDetail:
     group: Annotated[str, "the group's id"]
     rebalance: Annotated[Rebalance, "the rebalance, as in the list of rebalances"]
     events: Annotated[tuple[Event, ...], "the events of the rebalance in order, as in the topic `rebalance-events`"]
-    reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first; long ones shortened"]
+    reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first; long ones are shortened"]
     before: Annotated[
         tuple[Event, ...],
         "the previous generation, if it is from before the agent's start and was therefore not published",

@@ -86,14 +86,14 @@ CONFIGURED = agent_row(
     "configured",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 if a Kafka cluster is configured (for a sidecar or gateway: and if events are published), otherwise 0. An "
-    "observer with 0 is idle.",
+    "1 if a Kafka cluster is configured, otherwise 0. For a sidecar or gateway, 1 also means that events are "
+    "published. An observer with 0 is idle.",
 )
 READY = Metric(
     "rebalance_agent_ready",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each part that works, 0 for each part that does not.",
+    "1 for each part that works, 0 for each part that does not work.",
     ("part",),
 )
 DEGRADED_MODES = (
@@ -114,7 +114,7 @@ DEGRADED = agent_row(
     "degraded",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each active degraded mode (a permission is missing, or a request is refused), 0 for the others.",
+    "1 for each active degraded mode (a permission is missing, or a request is refused), 0 for each other mode.",
     values={"mode": DEGRADED_MODES},
 )
 RECONNECTS = agent_row(
@@ -160,8 +160,8 @@ OTLP_EXPORTS = agent_row(
     "otlp_exports_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Exports of all metrics over OTLP. accepted: the collector accepted the export; failed: it did not; the next "
-    "export contains all counts.",
+    "Exports of all metrics over OTLP. accepted: the collector accepted the export; failed: the collector did not "
+    "accept it; the next export contains all counts.",
     "exports",
     {"outcome": ("accepted", "failed")},
 )
@@ -177,10 +177,10 @@ CONNECTIONS_CUT = agent_row(
     "connections_cut_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Connections of HTTP clients that the agent closed. slow_head, slow_body: no complete head or body of a request "
-    "in time; slow_answer: the client did not read the response in time, or other connections needed its memory; "
-    "room: the connection was idle while another connection needed its place; refused: too many open connections or "
-    "requests.",
+    "Connections of HTTP clients that the agent closed. slow_head, slow_body: the head or body of a request did not "
+    "arrive completely in time; slow_answer: the client did not read the response in time, or other connections "
+    "needed its memory; room: the connection was idle while another connection needed its place; refused: too many "
+    "open connections or requests.",
     "connections",
     {"reason": ("slow_head", "slow_body", "slow_answer", "room", "refused")},
 )

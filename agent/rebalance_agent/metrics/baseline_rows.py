@@ -31,8 +31,8 @@ ADVICE_OPEN = Metric(
     "kafka_rebalance_advice_weekly_open_partition_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Stall per week that the recommended changes that the group has not made would save, according to the prediction. "
-    "Absent if there is no such change, or if the history is too short for a prediction.",
+    "Stall per week that would be saved by recommended changes that the group has not made, according to the "
+    "prediction. Absent if there is no such change, or if the history is too short for a prediction.",
     ("consumergroup",),
     "partition-seconds",
 )

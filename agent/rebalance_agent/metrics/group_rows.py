@@ -79,7 +79,8 @@ STREAMS_TASKS = labelled(
     "kafka_rebalance_streams_tasks",
     MetricType.GAUGE,
     "Tasks of the members of a streams group (KIP-1071). active: tasks that process records; standby: copies of the "
-    "state of active tasks; warmup: copies for a move, which become active when they are complete.",
+    "state of active tasks; warmup: copies for a planned move of a task, which become active tasks when they are "
+    "complete.",
     {"kind": tuple(TaskKind)},
     "tasks",
     samples=lambda group: [((kind,), number) for kind, number in (group.view.streams_tasks or {}).items()],
@@ -132,8 +133,8 @@ POLLED_CHANGES = GroupMetric(
     "rebalance_agent_polled_changes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Changes between polls, for groups whose records the observer has no permission to read. There may have been more "
-    "rebalances than changes.",
+    "Changes of the group that the observer found between two polls, for groups whose records the observer has no "
+    "permission to read. There may have been more rebalances than changes.",
     GROUP_LABEL,
     # The changes between two polls are the only count that polls give.
     value=lambda view: view.counters.polled_changes if polled(view) else None,
@@ -142,7 +143,8 @@ POLLED_CHANGES = GroupMetric(
 STALL = labelled(
     "kafka_rebalance_stall_seconds",
     MetricType.HISTOGRAM,
-    "Longest stall of a partition in each rebalance. exact: reported by members; bound: lower bound.",
+    "Longest stall of a partition in each rebalance. exact: measured by the members; bound: the lower bound of the "
+    "stall.",
     {"basis": tuple(Basis)},
     "seconds",
     samples=values.stalls,
@@ -175,7 +177,8 @@ LAST_SYNC = gauge(
 )
 LAST_ASSIGNOR_WAIT = gauge(
     "last_assignor_wait_seconds",
-    "Time for which the coordinator's assignment was out of date. Consumer, share and streams groups only.",
+    "Time in the last rebalance for which the coordinator's assignment was older than the group's epoch. Consumer, "
+    "share and streams groups only.",
     "seconds",
     value=lambda view: view.last_assignor_wait_seconds,
     series=lambda group_type: 1 - _classic(group_type),
@@ -248,8 +251,8 @@ PARTITIONS = gauge(
 )
 UNASSIGNED = gauge(
     "partitions_unassigned",
-    "Partitions of the subscribed topics without an owner. For an Empty group, these are the topics of its last "
-    "members.",
+    "Partitions of the subscribed topics without an owner. For an Empty group, these are the topics to which its "
+    "last members subscribed.",
     "partitions",
     value=lambda view: view.unassigned,
 )
@@ -380,7 +383,7 @@ OWNER_PARTITIONS = labelled(
 OWNER_MEMBERS = labelled(
     "kafka_rebalance_owner_members",
     MetricType.GAUGE,
-    "Members with these labels.",
+    "Number of members that have the same client id and host.",
     ("client_id", "host"),
     "members",
     samples=lambda group: [(labels, members) for labels, (_, members) in group.owners.items()],
@@ -418,9 +421,9 @@ TOPIC_PARTITIONS = labelled(
 )
 ROLLOUT = gauge(
     "rollout_in_progress",
-    "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after the "
-    "last replacement; 0 otherwise, and if the deploy fails: a generation was aborted, or a departed member was not "
-    "replaced.",
+    "1 while the group's members are being replaced one after the other, as in a deploy, and for 15 minutes after "
+    "the last replacement; otherwise 0. It is also 0 as soon as the deploy fails: a generation was aborted, or a "
+    "departed member was not replaced.",
     value=lambda view: None if polled(view) else int(view.rollout_in_progress),
 )
 FLAPPING = gauge(
@@ -432,9 +435,9 @@ FLAPPING = gauge(
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the other members certainly waited for this member in the last rebalance in which it was the slowest, "
-    "even if the coordinator removed it for that; shown for an hour. At most five members: the slowest member of the "
-    "last rebalance, and the members with the longest waits in earlier rebalances.",
+    "How long the other members certainly waited for this member in the last rebalance in which it was the slowest "
+    "member, even if the coordinator removed this member; shown for an hour. At most five members: the slowest "
+    "member of the last rebalance, and the members with the longest waits in earlier rebalances.",
     "seconds",
     _OWNER,
     running=values.slowest,
@@ -443,10 +446,10 @@ SLOWEST_MEMBER = running(
 DEPARTURES = running(
     "kafka_rebalance_departures",
     MetricType.GAUGE,
-    "Number of departures of this member, each at most 15 minutes after the previous one; shown for an hour after the "
-    "last one. Only for members that failed or were expelled (according to reports, commits, or the coordinator's "
-    "records), or that departed at least three times. how: the kind of the last departure. At most five members "
-    "of a group: first those that failed, then those that departed most often.",
+    "Number of departures of this member, each at most 15 minutes after the previous one; shown for an hour after "
+    "the last departure. Only for members that failed or were expelled (according to reports, commits, or the "
+    "coordinator's records), or that departed at least three times. how: the kind of the last departure. At most "
+    "five members of a group: first those that failed, then those that departed most often.",
     "departures",
     (*_OWNER, "how"),
     {"how": ("left", "failed", "expelled", "unknown")},

@@ -64,13 +64,14 @@ CATCH_UP_PARTITION_SECONDS = _row(
 )
 TOPIC_LAG_OFFSETS = _row(
     "topic_lag_offsets",
-    "Consumer lag by topic, in descending order; topics beyond max_lag_topics are summed up in _folded.",
+    "Consumer lag of each of the max_lag_topics topics with the most lag; _folded has the sum of the other topics.",
     "offsets",
     "topic",
 )
 TOPIC_LAG_SECONDS = _row(
     "topic_lag_seconds",
-    "Consumer lag in seconds by topic; _folded has the highest value of the other topics.",
+    "Consumer lag in seconds of each of the max_lag_topics topics with the most lag; _folded has the highest value "
+    "of the other topics.",
     "seconds",
     "topic",
 )

@@ -92,7 +92,7 @@ CLIENT_POLL_INTERVAL = _row(
 CLIENT_LAST_POLL = _row(
     "last_poll_age_seconds",
     MetricType.GAUGE,
-    "Time since the last call of poll() when the client pushed. Java only.",
+    "Time from the client's last call of poll() to its push of this value. Java only.",
     "seconds",
 )
 CLIENT_IDLE = _row(

@@ -143,7 +143,7 @@ SKEW = _row(
 MISSING_STANDBYS = _row(
     "missing_standbys",
     MetricType.GAUGE,
-    "Standby copies without a member in the last assignment that this member computed as leader; 0 is best.",
+    "Standby copies that no member received in the last assignment that this member computed as leader; 0 is best.",
     "copies",
 )
 

@@ -40,7 +40,7 @@ curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .
 ```
 
 - Times are in epoch milliseconds, and durations in seconds. Partitions are ranges such as `0-4,7`. Fields with
-  unknown values are absent. New versions may add fields, but do not remove any.
+  unknown values are absent. New versions may add fields, but do not remove fields.
 - A group's name is one segment of the path. Percent-encode the name, including slashes: `a/b` is
   `/api/v1/groups/a%2Fb`.
 - Errors are `{{"error": "..."}}`, and the text contains the solution. The status is 400 for a wrong request, 404

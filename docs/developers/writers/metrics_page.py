@@ -57,16 +57,20 @@ metrics without relabelling. If `cluster_name` is set, every metric also has the
 start at 0 when the group is first observed, and disappear with the group. Counters that need members' reports
 (`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
 0 in the first scrape that has them, because `increase()` does not count the first value of a new series. If
-several Prometheus servers scrape an observer, only one of them gets that zero. The [glossary](glossary.md) explains
+several Prometheus servers scrape an observer, only one of them gets this 0. The [glossary](glossary.md) explains
 terms such as *episode* and *bound*.
 
-A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
-Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host (members with
-equal labels share two series: the maximum of their values, and the number of these members; further pairs are folded
-into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if members report. If
-`max_topic_series` is set, that many topics have two series each, and all other topics together have two more. Groups in
-`lag_groups` or `copartitioned` have up to three more series, and so do groups with a baseline from the
-[pipeline](pipeline-tables.md#baselines).
+A group has at most {GROUP_SERIES_MAX} series; half of them are one series for each trigger, state or bucket. These
+features add series:
+
+- **Members**: two `owner_*` series for each pair of client id and host, for at most {SeriesLimits().max_member_series}
+  pairs. Members with the same client id and host share the two series: the highest number of partitions of these
+  members, and the number of these members. Further pairs are folded into `client_id="{FOLDED}"`. A group also has at
+  most five `slowest_member` series.
+- **Reports of members**: the exact histogram of stalls.
+- **`max_topic_series`**: that many topics have two series each, and all other topics together have two more.
+- **`lag_groups` and `copartitioned`**: up to three series for a group in these settings.
+- **Baselines** from the [pipeline](pipeline-tables.md#baselines): up to three series.
 
 These numbers do not include [consumer lag](reference/observer.md#consumer-lag). Each group in `lag_groups` adds
 {GROUP_LAG_SERIES} series, two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}), and two for all its
@@ -74,11 +78,13 @@ other topics together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG
 
 In Kafka, names of groups, clients, hosts and assignors can have up to 32,767 bytes. A label value has the whole name up
 to {NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). A longer name is shortened to its beginning, `…` and a
-hash of the whole name (32 hexadecimal digits): different names have different label values, the same in every process.
-The API and events contain the whole name. The API and the page find a group by its whole or its shortened name.
-`rebalance_agent_names_shortened` counts these names. All groups together have at most `max_metrics_bytes` (default
-{PAGE_BYTES_MAX // 1_000_000} MB) on an observer's `/metrics` page. Beyond this limit, the largest groups have no
-series, and `rebalance_agent_groups_left_out` counts them.
+hash of the whole name (32 hexadecimal digits). Different names therefore have different label values, and a name has
+the same label value in every process. The API and events contain the whole name. The API and the page find a group by
+its whole or its shortened name. `rebalance_agent_names_shortened` counts the shortened names.
+
+All groups together have at most `max_metrics_bytes` (default {PAGE_BYTES_MAX // 1_000_000} MB) on an observer's
+`/metrics` page. Beyond this limit, the largest groups have no series, and `rebalance_agent_groups_left_out` counts
+them.
 """
 
 

@@ -38,7 +38,7 @@ AGENT_FAULTS = (
     ),
     _fault(
         "RebalanceAgentBlind",
-        "the reader of the offsets topic has no connection, for 30 min",
+        "the observer cannot connect to the broker to read the offsets topic, for 30 min",
         shown("rebalance_agent_ready", 1, 0, OVER, part="tail", **OBSERVER),
     ),
     _fault(
@@ -60,7 +60,7 @@ AGENT_FAULTS = (
     ),
     _fault(
         "RebalanceAgentSnapshotOld",
-        "no snapshot is written for 150 min",
+        "the observer writes no snapshot for 150 min",
         shown(
             "rebalance_agent_last_snapshot_timestamp_seconds",
             FROM,
@@ -73,12 +73,12 @@ AGENT_FAULTS = (
     ),
     _fault(
         "RebalanceAgentTenantOverBudget",
-        "the records of a group have to wait, for 30 min",
+        "a group exceeds its share of the observer, and its records have to wait, for 30 min",
         shown("rebalance_agent_group_over_budget", 0, 1, OVER, consumergroup="orders", **JOB),
     ),
     _fault(
         "RebalanceAgentGatewayActsWrong",
-        "a group rebalances after each of three handovers, and its gateway restarts 30 min later",
+        "a group rebalances after each of three handovers of seats, and its gateway restarts 30 min later",
         shown("rebalance_agent_gateway_seats_wrong_groups", 0, 1, OVER, instance="sidecar:29310", **JOB),
     ),
 )

@@ -27,7 +27,7 @@ def _empty():
     script = Script("orders", "a", "b", "c")
     script.leave(FROM, "a", "b", "c")
     script.join(FROM + 1200, "a")
-    return of_group("KafkaGroupEmpty", "all members are gone for 20 min", FROM + 300, FROM + 1200, script)
+    return of_group("KafkaGroupEmpty", "a group has no members for 20 min", FROM + 300, FROM + 1200, script)
 
 
 def _unassigned():
@@ -56,7 +56,13 @@ def _excess():
 def _standby():
     script = Script("orders", "a", "b", assignor="failover")
     script.restart(FROM, "b", away=900)
-    return of_group("KafkaGroupStandbyMissing", "the standby is missing for 15 min", FROM, FROM + 900, script)
+    return of_group(
+        "KafkaGroupStandbyMissing",
+        "a group with the failover strategy has no standby for 15 min",
+        FROM,
+        FROM + 900,
+        script,
+    )
 
 
 def _share_records():
@@ -83,7 +89,7 @@ def _seen(alert, what, name, during, *, before=0, due=FROM, over=OVER, **labels)
 ASSIGNMENT_FAULTS = (
     _joined(
         "KafkaGroupAssignmentSkewed",
-        "range gives all of 9 topics with one partition to one of 3 members, for 75 min",
+        "9 topics have one partition each, and range gives all of them to one of 3 members, for 75 min",
         "abc",
         topics={f"t{number}": 1 for number in range(9)},
     ),
@@ -103,7 +109,7 @@ ASSIGNMENT_FAULTS = (
     ),
     _seen(
         "KafkaGroupTopicsOnOneHost",
-        "9 of 10 topics are each on one host, for 75 min",
+        "9 of 10 topics have all their partitions on one host, for 75 min",
         "topics_on_one_host_ratio",
         0.9,
     ),
@@ -119,7 +125,8 @@ ASSIGNMENT_FAULTS = (
     _unassigned(),
     _joined(
         "KafkaGroupCopartitionBroken",
-        "roundrobin separates two co-partitioned topics of 3 members, for 20 min",
+        "two topics are co-partitioned, but roundrobin gives partitions with the same number to different members, "
+        "for 20 min",
         "abc",
         FROM + 1200,
         assignor="roundrobin",
@@ -134,11 +141,11 @@ ASSIGNMENT_FAULTS = (
         suspended,
     ),
     _excess(),
-    _joined("KafkaGroupIdleMembers", "3 members have 2 partitions, for 75 min", "abc", topics={"t": 2}),
+    _joined("KafkaGroupIdleMembers", "a group of 3 members has only 2 partitions, for 75 min", "abc", topics={"t": 2}),
     _standby(),
     of_series(
         "KafkaGroupMetadataNearLimit",
-        "a group's record has 900 kB, for 75 min",
+        "the coordinator's record of a group has a size of 900 kB, for 75 min",
         FROM,
         OVER,
         shown("kafka_rebalance_group_metadata_bytes", 400_000, 900_000, OVER, **ORDERS),

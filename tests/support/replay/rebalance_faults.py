@@ -29,7 +29,7 @@ def _failed():
     script = Script("orders", "a", "b", assign_ms=10_000)
     for number in range(4):
         script.join(FROM + 8 * number, f"late-{number}")
-    what = "members join while the leader assigns, and 3 generations are aborted"
+    what = "members join while the leader computes the assignment, and 3 generations are aborted"
     return of_group("KafkaGroupRebalanceFailed", what, FROM + 34, FROM + 34, script)
 
 
@@ -38,7 +38,7 @@ def _storm():
     for number in range(6):
         script.crash(FROM + 60 * number, "ab"[number % 2])
         script.join(FROM + 60 * number + 20, "ab"[number % 2])
-    what = "2 of 3 members crash in turn, one each minute: 12 rebalances"
+    what = "2 of 3 members crash in turn, one crash each minute, which causes 12 rebalances"
     return of_group("KafkaGroupRebalanceStorm", what, FROM + 195, FROM + 320, script)
 
 
@@ -55,7 +55,7 @@ def _rollout():
     script = Script("orders", *PODS)
     for number, pod in enumerate(PODS):
         script.restart(FROM + 60 * number, pod, away=20)
-    what = "a deploy: 6 members are restarted, one each minute"
+    what = "a deploy restarts 6 members, one each minute"
     return of_group("KafkaGroupRolloutInProgress", what, FROM + 200, FROM + 320 + 900, script)
 
 
@@ -72,7 +72,7 @@ def _near_poll_limit():
     over = FROM + 240
     return of_series(
         "KafkaGroupMemberNearPollLimit",
-        "a Java member behind a gateway does not call poll() for 4 of its 5 min",
+        "a Java member behind a gateway does not call poll() for 4 min; its max.poll.interval.ms is 5 min",
         FROM + 151,
         over,
         healthy,
@@ -86,7 +86,7 @@ def _eager():
     for number in range(19):
         script.join(FROM, f"pod-{number}")
     script.leave(FROM + 4500, "pod-0")
-    what = "20 members under range for 75 min"
+    what = "a group with 20 members uses range, for 75 min"
     return of_group("KafkaGroupEagerLargeGroup", what, FROM, FROM + 4500, script)
 
 

@@ -16,7 +16,7 @@ def _led_slowly(alert, seconds, due, *more):
     script.join(30, "b", assign_ms=seconds * 1000)
     script.join(60, "c")
     script.leave(FROM, "a")
-    what = f"the leader assigns for {seconds} s, and all 12 partitions are stalled"
+    what = f"the leader's assign() takes {seconds} s, and all 12 partitions are stalled"
     return of_group(alert, what, due, FROM + seconds, script, *more)
 
 

@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parents[3] / "alerts" / "replays"
 
 BAD_GROUPS = {
     "killed": "one of 3 members is killed every 30 s and started again; no member reports",
-    "slow": "one of 3 members takes 12 s to revoke, with a rebalance timeout of 10 s; another one "
-    "restarts every 3 min; all members report",
+    "slow": "the revoked callback of one of 3 members takes 12 s, longer than the rebalance timeout of 10 s; another "
+    "member restarts every 3 min; all members report",
 }
 
 

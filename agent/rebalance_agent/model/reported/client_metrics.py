@@ -19,7 +19,7 @@ CLIENT_VALUE_MAX = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class ClientMetrics:
-    """The last values that a member's client pushed. A value that it did not push is absent."""
+    """The last values that a member's client pushed. A value that the client did not push is absent."""
 
     rebalance_seconds: Annotated[float | None, "the longest rebalance in the client's own window"] = None
     failed_rebalances: Annotated[float | None, "rebalances that failed since the client started"] = None
