@@ -107,10 +107,10 @@ def _merged_text(past: PastAdmissions) -> str:
     """Describe the rebalances that joint admission would have merged, and the wait for it; empty without a wait."""
     if not past.waited_seconds:
         return ""
-    merged = "none"
+    merged = "no rebalances"
     if past.merged:
         stalled = f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
-        merged = f"{plural(past.merged, 'more rebalance')} into others, in which partitions were stalled for {stalled}"
+        merged = f"{plural(past.merged, 'more rebalance')}, with {stalled} of stalls, into other rebalances"
     waited = f"newcomers would have waited for at most {past.waited_seconds:.0f} s in total"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."
 

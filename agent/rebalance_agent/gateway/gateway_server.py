@@ -173,9 +173,11 @@ class Gateway:
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
         peer = _peer(sock)
         host = peer[0] if peer else ""
-        full = f"{CONNECTIONS_MAX} connections are open" if len(self._connections) >= CONNECTIONS_MAX else ""
+        full = (
+            f"the maximum of {CONNECTIONS_MAX} connections is open" if len(self._connections) >= CONNECTIONS_MAX else ""
+        )
         if self._of_hosts[host] >= ADDRESS_CONNECTIONS_MAX:
-            full = f"{ADDRESS_CONNECTIONS_MAX} connections of its address are open"
+            full = f"the maximum of {ADDRESS_CONNECTIONS_MAX} connections from its address is open"
         if full:
             sock.close()
             self._refused(RefusedError(CloseReason.ROOM, full), "a new client")

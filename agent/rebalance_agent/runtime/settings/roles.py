@@ -206,8 +206,8 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         0,
         ge=0,
         le=10_000,
-        description="maximum number of topics per group with series of their own for members and partitions; the "
-        "others are combined in _folded; 0: no such series",
+        description="maximum number of topics per group that have separate series for members and partitions; the "
+        "other topics are combined in the topic `_folded`; 0: no such series",
     )
     top_topics: int = Field(
         5, ge=0, le=1_000, description="maximum number of unevenly assigned topics per group that have series"
@@ -216,7 +216,10 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="size limit of groups' series in bytes; the largest are left out"
+        100_000_000,
+        ge=10**6,
+        le=10**10,
+        description="maximum bytes of all groups' series on /metrics; beyond it, the largest groups have no series",
     )
     max_state_bytes: int = Field(
         160_000_000,
@@ -225,11 +228,17 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; the others are in _folded"
+        5,
+        ge=0,
+        le=1_000,
+        description="maximum number of topics per group that have separate lag series; the other topics are combined "
+        "in the topic `_folded`",
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
-        "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
+        "",
+        description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern); "
+        "without topics: all topics with equal partition counts",
     )
     stall_limits: GroupLimits = Field(
         "",
