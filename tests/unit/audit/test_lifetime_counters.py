@@ -172,7 +172,9 @@ def report_without_counters(events, **more):
 def test_a_group_with_events_and_no_counters_is_named():
     (difference,) = report_without_counters(EVENTS).differences
     assert (difference.group, difference.number) == ("g", 5)
-    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, but its events give 2")
+    assert difference.what.startswith(
+        "counters of metrics.txt: the group has no counters; aborted is 0, but its events give 2"
+    )
 
 
 def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():
@@ -185,7 +187,7 @@ def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled()
 def test_a_group_without_counters_is_not_judged_if_another_replica_may_own_it():
     report = report_without_counters(EVENTS, started_from_snapshot=True)
     assert (report.clean, report.counters) == (True, 0)
-    assert report.unjudged == {"groups without counters, which may be another replica's": 1}
+    assert report.unjudged == {"groups without counters, which another replica may report": 1}
 
 
 def test_counters_at_zero_prove_nothing_if_another_replica_may_have_reported_the_events():

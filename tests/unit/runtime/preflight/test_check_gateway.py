@@ -155,9 +155,7 @@ def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
     assert found["gateway to broker 3"] == (FAILED, "'a b' is not a host name")
     assert found[f"port {base + 1} of broker 1"] == (OK, "is free")
     assert found[f"port {base + 2} of broker 2"] == (FAILED, "cannot listen: Address already in use")
-    assert found[f"port {base + 3} of broker 3"][1].startswith(
-        "is free, but in this system's range for outgoing connections"
-    )
+    assert found[f"port {base + 3} of broker 3"][1].startswith("is free, but this system also uses")
     assert found[f"port {base + 70_000} of broker 70000"] == (FAILED, "there is no port with that number")
     assert code == 1
 
