@@ -216,10 +216,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000,
-        ge=10**6,
-        le=10**10,
-        description="maximum bytes of all groups' series on /metrics; beyond it, the largest groups have no series",
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series; beyond it, large groups have no series"
     )
     max_state_bytes: int = Field(
         160_000_000,
@@ -228,27 +225,21 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5,
-        ge=0,
-        le=1_000,
-        description="maximum number of topics per group that have separate lag series; the other topics are combined "
-        "in the topic `_folded`",
+        5, ge=0, le=1_000, description="maximum topics per group with lag series; the others are combined in `_folded`"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
-        "",
-        description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern); "
-        "without topics: all topics with equal partition counts",
+        "", description="groups that read co-partitioned topics: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
     )
     stall_limits: GroupLimits = Field(
         "",
-        description="when a group counts as stalled: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... "
-        "(GROUPS: pattern); the first match applies, other groups have 0.5,30,90",
+        description="limits for groups' stalls: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... (GROUPS: pattern, "
+        "SHARE: stalled partitions / all partitions); the first match applies, other groups have 0.5,30,90",
     )
     host_names: HostRules = Field(
         "",
-        description="what counts as a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node (as "
-        "sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
+        description="rule that derives a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node "
+        "(as sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
         "first match applies, other groups have address",
     )
     settle_seconds: float = Field(
