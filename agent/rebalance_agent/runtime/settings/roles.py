@@ -195,9 +195,9 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="regular expression for the whole names of groups that may have no members, because they scale to "
         "zero or run on a schedule; empty: none",
     )
-    topics_allow: Pattern = Field(".*", description="regular expression for the topics that become labels")
+    topics_allow: Pattern = Field(".*", description="regular expression for the topics shown as label values")
     topics_deny: Pattern = Field(
-        "", description="regular expression for the topics that do not become labels; empty: none"
+        "", description="regular expression for the topics not shown as label values; empty: none"
     )
     max_member_series: int = Field(
         100, ge=0, le=100_000, description="maximum number of series with a client id for each group"

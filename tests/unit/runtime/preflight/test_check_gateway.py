@@ -257,7 +257,7 @@ def test_rules_that_do_not_fit_their_current_groups_fail(cluster):
     assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]
     assert found["group 'eager'"] == (OK, "1 member, range")
     assert found["group 'kept'"][0] is FAILED
-    assert "configure the group with a cooperative strategy" in found["group 'kept'"][1]
+    assert "set a cooperative strategy in gateway_groups" in found["group 'kept'"][1]
     assert found["group 'other'"][0] is FAILED
     assert found["group 'hidden'"][0] is SKIPPED
     assert "a gateway may have added lag-aware" in found["group 'hidden'"][1]
