@@ -116,9 +116,9 @@ def _advice(summary: WeeklySummary) -> Iterator[str]:
     taken, waiting, withheld = found.taken, found.open, found.withheld
     parts = []
     if taken.number:
-        saved = f" (saved {signed(taken.realised)} {_SAVING}" if taken.measured else ""
-        compared = f", predicted {signed(taken.predicted_of_measured)}" if taken.predicted_of_measured else ""
-        parts.append(f"{taken.number:,} made{saved}{compared}{')' if saved else ''}")
+        savings = [f"saved {signed(taken.realised)} {_SAVING}"] if taken.measured else []
+        savings += [f"predicted {signed(taken.predicted_of_measured)}"] if taken.predicted_of_measured else []
+        parts.append(f"{taken.number:,} made" + (f" ({', '.join(savings)})" if savings else ""))
     if waiting.number:
         parts.append(f"{waiting.number:,} not made yet (would save {amount(waiting.predicted)} {_SAVING})")
     if found.ignored.number:

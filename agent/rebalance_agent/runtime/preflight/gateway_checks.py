@@ -147,7 +147,7 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
     if list(rules) and not names:
         yield skipped(
             "groups",
-            "no group matches a rule now, or the principal has no Describe permission on the groups that match",
+            "no group matches a rule now, or this principal may not describe the groups (Describe on Group)",
         )
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:

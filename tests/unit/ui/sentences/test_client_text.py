@@ -39,7 +39,7 @@ def test_the_values_of_a_member_that_is_gone_are_listed():
     (found,) = clients(sentences("ab", "a", pushing(left("b", 80_100, 1), EVERY)))
     assert found == (
         "The client of client-b measured: longest time between polls 29.0 s (limit 30.0 s), 28.0 s since its last "
-        "poll, 1% of the time in poll(), longest commit 350 ms, longest rebalance 3.5 s, 2 failed rebalances."
+        "poll, 2% of the time in poll(), longest commit 350 ms, longest rebalance 3.5 s, 2 failed rebalances."
     )
 
 
