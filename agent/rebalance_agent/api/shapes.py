@@ -112,7 +112,7 @@ class GroupSummary:
     group: Annotated[str, "the group's id"]
     group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
     state: Annotated[GroupState, "the state, spelled as by the broker"]
-    source: Annotated[Source, "the data's source: coordinator's `records`, leaders' `frames`, `describe`, `admin`"]
+    source: Annotated[Source, "data source: coordinator's `records`, leaders' `frames`, or polls (`describe`, `admin`)"]
     generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol, "`eager`: a rebalance stops all partitions; `cooperative`: moved partitions"]
@@ -123,7 +123,7 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "partitions of the most loaded member divided by its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
-    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions of others"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that still held other members' partitions"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "whether members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance; it waits for the members in `pending`"]
@@ -189,7 +189,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds for which removed members still held partitions of others, if members report"
+        float | None, "partition-seconds for which removed members held other members' partitions, if members report"
     ]
 
 
