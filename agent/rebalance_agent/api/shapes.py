@@ -112,10 +112,10 @@ class GroupSummary:
     group: Annotated[str, "the group's id"]
     group_type: Annotated[GroupType, "the type, according to the protocol of the members"]
     state: Annotated[GroupState, "the state, spelled as by the broker"]
-    source: Annotated[Source, "data source: coordinator's `records`, leaders' `frames`, or polls (`describe`, `admin`)"]
+    source: Annotated[Source, "coordinator's `records`, leaders' `frames`, `describe` (epochs), or `admin` polls"]
     generation: Annotated[int | None, "generation; the group epoch if the coordinator assigns the partitions"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
-    protocol: Annotated[RebalanceProtocol, "`eager`: a rebalance stops all partitions; `cooperative`: moved partitions"]
+    protocol: Annotated[RebalanceProtocol, "whether all partitions stop in a rebalance, or only those that move"]
     members: Annotated[int, "number of members"]
     partitions: Annotated[int | None, "partitions of all subscribed topics"]
     unassigned: Annotated[int | None, "partitions without an owner"]
@@ -123,7 +123,7 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "partitions of the most loaded member divided by its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "the spread over hosts, if a topic could be on several hosts"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
-    former_owner: Annotated[FormerOwner | None, "the last removed member that still held other members' partitions"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that kept partitions that others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "whether members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance; it waits for the members in `pending`"]
@@ -189,7 +189,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds for which removed members held other members' partitions, if members report"
+        float | None, "partition-seconds for which removed members kept partitions that others owned, if members report"
     ]
 
 

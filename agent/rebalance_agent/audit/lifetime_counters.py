@@ -75,7 +75,7 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
     for group in sorted(lifetime.counters.keys() | published.keys()):
         counters, events = lifetime.counters.get(group), published.get(group, [])
         if counters is None and shared:
-            report.leave("groups without counters, which another replica may report")
+            report.leave("groups without counters, which may be another replica's")
             continue
         fitting = [run for run in _runs(lifetime, events) if not _differing(run, counters or {})]
         if shared and events and fitting and not any(run.events for run in fitting):

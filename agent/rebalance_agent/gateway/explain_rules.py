@@ -41,7 +41,7 @@ _IF_EPOCHS = (
 
 _SEATS = {
     SeatMode.ON: "The gateway holds a consumer that joins (a newcomer) until a consumer with the same configuration "
-    "leaves. The newcomer then takes over the seat (the membership) of that consumer, and the group does not rebalance.",
+    "leaves. The newcomer then takes over the seat (the membership) of that consumer: the group does not rebalance.",
     SeatMode.OBSERVE: "Every frame is forwarded unchanged. "
     "rebalance_agent_gateway_acts_total counts what mode 'on' would do, and "
     "rebalance_agent_gateway_seats_rebalances_spared_total the rebalances that it would avoid.",

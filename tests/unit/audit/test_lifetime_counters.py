@@ -187,7 +187,7 @@ def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled()
 def test_a_group_without_counters_is_not_judged_if_another_replica_may_own_it():
     report = report_without_counters(EVENTS, started_from_snapshot=True)
     assert (report.clean, report.counters) == (True, 0)
-    assert report.unjudged == {"groups without counters, which another replica may report": 1}
+    assert report.unjudged == {"groups without counters, which may be another replica's": 1}
 
 
 def test_counters_at_zero_prove_nothing_if_another_replica_may_have_reported_the_events():
