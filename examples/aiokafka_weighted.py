@@ -1,6 +1,7 @@
 """Two aiokafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
-With ``--create``, it makes the topic first, with 12 partitions, and writes 240 records when both consumers have joined.
+With ``--create``, the program first creates the topic with 12 partitions, and writes 240 records when both consumers
+have joined.
 Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309/v1/events, if there is one.
 """
 
@@ -87,8 +88,8 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--bootstrap-servers", default="localhost:9092", metavar="HOST:PORT", help="brokers")
     parser.add_argument("--topic", default="orders", help="topic; it must exist, unless --create is given")
-    parser.add_argument("--create", action="store_true", help="create the topic, with records")
-    parser.add_argument("--seconds", type=float, default=30, help="how long it consumes")
+    parser.add_argument("--create", action="store_true", help="create the topic, and write records to it")
+    parser.add_argument("--seconds", type=float, default=30, help="seconds to consume")
     options = parser.parse_args()
     if options.create:
         await create(options)

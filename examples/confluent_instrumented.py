@@ -28,8 +28,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--bootstrap-servers", default="localhost:9092", metavar="HOST:PORT", help="brokers")
     parser.add_argument("--topic", default="orders", help="existing topic")
-    parser.add_argument("--seconds", type=float, default=30, help="how long it consumes")
-    parser.add_argument("--records", type=int, default=100, help="it ends earlier after so many records")
+    parser.add_argument("--seconds", type=float, default=30, help="seconds to consume")
+    parser.add_argument("--records", type=int, default=100, help="end earlier, after this number of records")
     options = parser.parse_args()
     # log_level: without a broker, one error at the end instead of a line for each attempt to connect.
     group = {"group.id": "confluent-instrumented", "auto.offset.reset": "earliest", "log_level": 2}

@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--bootstrap-servers", default="localhost:9092", metavar="HOST:PORT", help="brokers")
     parser.add_argument("--topic", default="orders", help="existing topic")
-    parser.add_argument("--seconds", type=float, default=30, help="how long it consumes")
+    parser.add_argument("--seconds", type=float, default=30, help="seconds to consume")
     options = parser.parse_args()
     try:
         consume(options)

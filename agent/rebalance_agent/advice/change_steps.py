@@ -61,18 +61,17 @@ def _own_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator[str
     """Yield the steps of members that run the assignor themselves."""
     if libraries.only(Change.ROLLING):
         yield (
-            "The change takes two rolling restarts: first with both assignors in each member's list, then with "
-            f"{new} alone."
+            "The change takes two rolling restarts: first with both assignors in each member's "
+            f"partition.assignment.strategy, then with {new} alone."
         )
     elif libraries.only(Change.STOP):
         yield (
-            f"{_REFUSES}: stop all members, change the assignor, and start them again; {_cost(what_if)}. Without a "
-            "stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka 4.0) and librdkafka is 2.12 or "
-            "newer."
+            f"{_REFUSES}: stop all members, change the assignor, and start the members again; {_cost(what_if)}. To "
+            "avoid the stop, use group.protocol=consumer (KIP-848), which needs Kafka 4.0 and librdkafka 2.12 or newer."
         )
     else:
         adapted = is_adapted(what_if.assignor or "")
-        rolling = "two rolling restarts, first with both assignors in each member's list"
+        rolling = "two rolling restarts, first with both assignors in each member's partition.assignment.strategy"
         yield from _by_library(what_if, new, libraries, rolling, our_class=adapted)
 
 
@@ -86,10 +85,13 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
     whose = "some members" if what_if.clients else "the members"
     yield f"A gateway runs {what_if.assignor} for {whose}."
     rule = f"the rule in gateway_groups to {new}"
-    rolling = f"two rolling restarts of the members, first with their present assignor and {own} in each list, then"
+    rolling = (
+        f"two rolling restarts of the members, first with their present assignor and {own} in "
+        "partition.assignment.strategy, then"
+    )
     stopping = [str(kind) for kind in libraries.by_change[Change.STOP]]
     if libraries.only(Change.RULE):
-        yield f"Change {rule}, and restart the gateways one by one; the clients stay as they are."
+        yield f"Change {rule}, and restart the gateways one by one; the clients need no change."
     elif libraries.only(Change.ROLLING):
         yield f"The change takes {rolling} with {own} alone and with {rule.replace(' to ', ' changed to ')}."
     elif libraries.only(Change.STOP):
@@ -106,11 +108,11 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
 def _by_library(what_if: WhatIf, new: str, libraries: _Libraries, rolling: str, *, our_class: bool) -> Iterator[str]:
     """Yield the way of each library; ``our_class``: librdkafka's members use this package's consumer class."""
     if not libraries.sure:
-        yield "The steps depend on the members' client library, which is not visible."
+        yield "The steps depend on the members' client library, which is unknown."
     ways = {
         Change.ROLLING: rolling,
         Change.STOP: f"all members must stop at the same time, and {_cost(what_if)}",
-        Change.IMPOSSIBLE: f"no {'cooperative assignor' if is_cooperative(new) else 'such assignor'}",
+        Change.IMPOSSIBLE: f"not possible (no {'cooperative' if is_cooperative(new) else 'such'} assignor)",
     }
     for change, way in ways.items():
         if kinds := libraries.by_change[change]:
@@ -119,7 +121,7 @@ def _by_library(what_if: WhatIf, new: str, libraries: _Libraries, rolling: str, 
 
 
 def _cost(what_if: WhatIf) -> str:
-    return f"each second of this costs {what_if.partitions} partition-seconds"
+    return f"each second of the stop costs {what_if.partitions} partition-seconds"
 
 
 def joined(texts: Sequence[str]) -> str:

@@ -71,8 +71,8 @@ def _problem(topic: str, wanted_count: int, existing_count: int) -> str:
         return f"internal topic {topic} has an unknown partition count; none of the topics that decide it has metadata"
     if not existing_count:
         return (
-            f"internal topic {topic} needs {wanted_count} partitions, but does not exist; create it, or assign with an "
-            "admin"
+            f"internal topic {topic} needs {wanted_count} partitions, but does not exist; create it, or call "
+            "`prepare` with an admin, which creates it"
         )
     return (
         f"internal topic {topic} needs {wanted_count} partitions, but has {existing_count}; delete it, so that it is "

@@ -44,5 +44,5 @@ def not_sent(
         if setting.unknown is not None and any(reports):
             for member, report in zip(members, reports, strict=True):
                 if report is None and setting.name not in member.config and member.member_id not in errors:
-                    missing[member.member_id] = f"no {setting.name}: {setting.unknown.name} is used"
+                    missing[member.member_id] = f"it has no {setting.name}, so {setting.unknown.name} is used"
     return missing

@@ -86,14 +86,14 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
         if not fitting:
             number = max((event.generation for event in events if isinstance(event, GenerationEvent)), default=0)
             whole = _Run({}, _running_sums(events)[-1], len(events), 0)
-            what = ", ".join(_differing(whole, counters or {})) or "they match no contiguous run of its events"
-            none = "none, and " if counters is None else ""
+            what = ", ".join(_differing(whole, counters or {})) or "no consecutive events of the group have these sums"
+            none = "the group has no counters; " if counters is None else ""
             report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
     if lifetime.replayed is not None and again.total() > lifetime.replayed:
         ((worst, _),) = again.most_common(1)
         what = (
-            f"{again.total()} published events of all groups (most of them of this group) were not counted, more than "
-            f"the {lifetime.replayed} records that were read again"
+            f"{again.total()} published events of all groups (most of them of this group) were not counted, but only "
+            f"{lifetime.replayed} records were read again"
         )
         report.differ(Difference(worst, 0, f"counters of {lifetime.name}: {what}"))
 

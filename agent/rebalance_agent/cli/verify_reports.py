@@ -73,8 +73,8 @@ def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgent
     left = "".join(f"; there are {number} {why}" for why, number in report.unjudged.items())
     where = "the files" if options.records else "the cluster, the events' topic and the permissions"
     return RebalanceAgentError(
-        f"nothing to compare: no record or event belongs to a shown group{left}. Check {where}. If there are no groups "
-        "yet, use --allow-empty"
+        f"nothing to compare: no record or event belongs to a group that `observe` shows{left}. Check {where}. If "
+        "there are no groups yet, use --allow-empty"
     )
 
 

@@ -176,7 +176,7 @@ class ConnectionRelay:
                 raise _wrong_size(size)
             head = read_head(await self._up.first(HEAD_BYTES_MIN))
             if head.api_key == SASL_HANDSHAKE and head.api_version == 0:
-                text = "SaslHandshake v0 is followed by bytes without frames; use a newer client"
+                text = "after SaslHandshake v0, the client sends bytes that are not Kafka requests; use a newer client"
                 raise RefusedError(CloseReason.SASL_V0, text)
             await self._in_flight.room()
             if self.interceptor.reads_request(head) and not (
@@ -201,7 +201,8 @@ class ConnectionRelay:
 
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
-            raise RefusedError(CloseReason.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
+            text = f"a request of API {head.api_key} has {size} bytes, more than {READ_REQUEST_BYTES_MAX}"
+            raise RefusedError(CloseReason.OVERSIZED, text)
         await self._up.flush()  # earlier frames do not wait for memory
         async with self.memory.frame(self.host) as memory:
             frame = await self._up.whole(memory.grow)
@@ -243,7 +244,8 @@ class ConnectionRelay:
 
     async def _show_answer(self, sent: InFlight, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
-            raise RefusedError(CloseReason.OVERSIZED, f"a response of API {sent.head.api_key} has {size} bytes")
+            text = f"a response of API {sent.head.api_key} has {size} bytes, more than {READ_ANSWER_BYTES_MAX}"
+            raise RefusedError(CloseReason.OVERSIZED, text)
         await self._down.flush()
         async with self.memory.frame(self.host, urgent=bool(sent.own_answer)) as memory:
             frame = await self._down.whole(memory.grow)

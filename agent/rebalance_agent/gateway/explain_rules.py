@@ -40,8 +40,8 @@ _IF_EPOCHS = (
 )
 
 _SEATS = {
-    SeatMode.ON: "A consumer that joins is held until an equal consumer leaves, and takes over its seat: the group "
-    "does not rebalance.",
+    SeatMode.ON: "The gateway holds a consumer that joins (a newcomer) until a consumer with the same configuration "
+    "leaves. The newcomer then takes over the seat (the membership) of that consumer: the group does not rebalance.",
     SeatMode.OBSERVE: "Every frame is forwarded unchanged. "
     "rebalance_agent_gateway_acts_total counts what mode 'on' would do, and "
     "rebalance_agent_gateway_seats_rebalances_spared_total the rebalances that it would avoid.",
@@ -107,10 +107,10 @@ def _merged_text(past: PastAdmissions) -> str:
     """Describe the rebalances that joint admission would have merged, and the wait for it; empty without a wait."""
     if not past.waited_seconds:
         return ""
-    merged = "none"
+    merged = "no rebalances"
     if past.merged:
         stalled = f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
-        merged = f"{plural(past.merged, 'more rebalance')} into others, in which partitions were stalled for {stalled}"
+        merged = f"{plural(past.merged, 'more rebalance')}, with {stalled} of stalls, into other rebalances"
     waited = f"newcomers would have waited for at most {past.waited_seconds:.0f} s in total"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."
 
@@ -139,7 +139,7 @@ def hidden_assignor(rule: Rule, now: DescribedGroup) -> str:
 
 def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
     then = "it keeps its own assignor" if _acts(seats) else "its frames are only observed, and forwarded unchanged"
-    yield from _entry("Rule", f"No rule of gateway_groups matches its name: {then}.{_patterns(rules)}")
+    yield from _entry("Rule", f"No rule of gateway_groups matches the group's name: {then}.{_patterns(rules)}")
 
 
 def _acts(seats: SeatRule | None) -> bool:
@@ -185,7 +185,7 @@ def _seat_entries(
 ) -> Iterator[str]:
     if rule is None:
         if rules is not None and list(rules) and not any(each.pattern.fullmatch(group) for each in rules):
-            yield from ["", *_entry("Seats", f"No rule of gateway_seats matches its name.{_patterns(rules)}")]
+            yield from ["", *_entry("Seats", f"No rule of gateway_seats matches the group's name.{_patterns(rules)}")]
         return
     yield ""
     yield from _entry("Seats", _printable(str(rule)))
@@ -213,7 +213,8 @@ def _seat_entries(
                 "Both gateways must be in pods of the same namespace, and their service accounts need get, list, "
                 "create, update and delete on leases of coordination.k8s.io."
             )
-        yield from _entry("", f"It may take the seat of a consumer behind another gateway with such a rule. {needed}")
+        text = f"A newcomer may take the seat of a consumer behind another gateway with such a rule. {needed}"
+        yield from _entry("", text)
 
 
 def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
@@ -222,7 +223,7 @@ def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
     waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
     kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
     newcomer = "A newcomer" if acts else "With mode 'on', a newcomer"
-    return f"{newcomer} {waits} for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
+    return f"{newcomer} {waits} for at most {hold_seconds:g} s. If a consumer leaves and no newcomer waits, {kept}."
 
 
 def _state(now: DescribedGroup | None, unknown: str, similar: str) -> Iterator[str]:

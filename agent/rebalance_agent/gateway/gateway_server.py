@@ -173,9 +173,9 @@ class Gateway:
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
         peer = _peer(sock)
         host = peer[0] if peer else ""
-        full = f"{CONNECTIONS_MAX} connections are open" if len(self._connections) >= CONNECTIONS_MAX else ""
+        full = f"{CONNECTIONS_MAX} connections are open (maximum)" if len(self._connections) >= CONNECTIONS_MAX else ""
         if self._of_hosts[host] >= ADDRESS_CONNECTIONS_MAX:
-            full = f"{ADDRESS_CONNECTIONS_MAX} connections of its address are open"
+            full = f"{ADDRESS_CONNECTIONS_MAX} connections from its address are open (maximum)"
         if full:
             sock.close()
             self._refused(RefusedError(CloseReason.ROOM, full), "a new client")

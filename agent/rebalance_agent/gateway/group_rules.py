@@ -87,13 +87,13 @@ def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
         available[name].of(config)
     if chosen.by_load:
         raise ValueError(
-            f"{chosen.name} needs each partition's lag, which a gateway does not request: use the library in the "
-            "consumers"
+            f"{chosen.name} needs each partition's lag, which a gateway does not request: run the assignor in the "
+            "consumers instead"
         )
     if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
-        raise ValueError(f"{NUM_STANDBYS.name}: clients behind a gateway do not receive their copies: set it to 0")
+        raise ValueError(f"{NUM_STANDBYS.name} must be 0: clients behind a gateway do not receive standby copies")
     if chosen.copies is not None and NUM_STANDBYS.name not in available:
         raise ValueError(
-            f"{chosen.name} assigns copies, which clients behind a gateway do not receive: use the library in the "
-            "consumers"
+            f"{chosen.name} assigns copies, which clients behind a gateway do not receive: run the assignor in the "
+            "consumers instead"
         )

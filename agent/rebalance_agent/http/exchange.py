@@ -161,7 +161,7 @@ def _read_head(sent: bytes) -> tuple[h11.Request, bytes]:
             raise h11.RemoteProtocolError("The headers sent with the request exceed the maximum allowed bytes.", 413)
         raise h11.RemoteProtocolError("The request line exceeds the maximum allowed bytes.", 414)
     if _FOLDED_OR_WITHOUT_CR.search(head):
-        raise h11.RemoteProtocolError("Folded header lines are refused, and lines that do not end with CRLF.")
+        raise h11.RemoteProtocolError("Folded header lines, and lines that do not end with CRLF, are rejected.")
     parser = h11.Connection(h11.SERVER, HEAD_BYTES_MAX)
     parser.receive_data(head + end)
     request = parser.next_event()

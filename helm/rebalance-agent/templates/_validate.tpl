@@ -22,7 +22,7 @@
 {{- range $name, $_ := merge (dict) (default (dict) .Values.kafka.properties) (default (dict) .Values.kafka.secretProperties) -}}
 {{- $meant := $name | replace "_" "." -}}
 {{- if or (hasKey $own $meant) (hasKey $own (printf "%s.file" $meant)) -}}
-{{- fail (printf "\n\nkafka.properties: %s is set twice. It follows from kafka.bootstrapServers, kafka.tls or kafka.sasl: change it there, or set it here alone.\n" $name) -}}
+{{- fail (printf "\n\nkafka.properties: %s is set twice: the chart also sets this property, from kafka.bootstrapServers, kafka.tls or kafka.sasl. Change the value there, or remove it there.\n" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $_ := .Values.kafka.properties -}}

@@ -40,7 +40,10 @@ def test_each_annotation_takes_effect_by_default_or_is_tested_here():
 def test_an_annotation_without_effect_changes_no_pod_and_is_reported(release, namespace, plain, name, value):
     manifest = annotated(**{name: value})
     assert release.admitted(namespace, manifest)["spec"] == plain
-    ignored = "of a pod is ignored: injection.annotations of the chart does not allow it; it is allowed on a namespace"
+    ignored = (
+        "of a pod is ignored, because injection.annotations of the chart does not contain it: set it on the namespace "
+        "instead"
+    )
     assert release.warnings(namespace, manifest) == [f"rebalance-agent/{name} {ignored}"]
 
 

@@ -30,7 +30,7 @@ def explained_at(bootstrap, capsys, group, rules):
     ("own", "strategy", "code", "verdict"),
     [
         ("range", "weighted-sticky", 0, "Result the group uses weighted-sticky from the first rebalance"),
-        ("cooperative-sticky", "weighted-sticky", 1, "weighted-sticky is eager, and a client with cooperative-sticky"),
+        ("cooperative-sticky", "weighted-sticky", 1, "weighted-sticky is eager, but a client with cooperative-sticky"),
     ],
 )
 def test_explain_shows_the_changes_to_a_group_without_making_them(kafka, capsys, own, strategy, code, verdict):
@@ -91,7 +91,7 @@ def test_explain_names_a_group_that_does_not_exist(kafka, capsys):
     assert explained(kafka, capsys, group, f"{group}=sticky")[0] == 0
     code, text = explained(kafka, capsys, group, "other=sticky")
     assert code == 0
-    assert "No rule of gateway_groups matches its name" in text
+    assert "No rule of gateway_groups matches the group's name" in text
     assert "The group does not exist." in text
 
 

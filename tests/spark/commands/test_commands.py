@@ -53,7 +53,7 @@ def test_what_breaks_expectations_is_reported_and_a_missing_generation_ends_a_st
     code, summary, said = run(tmp_path, "aggregate", "--strict")
     assert (code, summary["broken"]) == (1, 2)
     assert f"warning: generations: {CONSECUTIVE}: 1 of " in said
-    assert f"error: events: {DAY}: 1 of {len(LINES) - 1} break it, such as" in said
+    assert f"error: events: {DAY}: not true for 1 of {len(LINES) - 1}, for example" in said
     rows = {row["expectation"]: row for row in tables.read("expectations").where("failed > 0").collect()}
     assert {name: (row["table"], row["severity"], row["failed"]) for name, row in rows.items()} == {
         CONSECUTIVE: ("generations", "warning", 1),
@@ -72,12 +72,12 @@ def test_stages_that_keep_going_leave_it_to_the_report_to_fail_until_the_rows_ar
     tables.overwrite("events", stored.withColumn("day", F.when(one, F.date_add("day", 1)).otherwise(F.col("day"))))
     code, summary, said = run(tmp_path, "aggregate", keep)
     assert (code, summary["broken"]) == (0, 1)
-    assert f"error: events: {DAY}: 1 of {len(LINES)} break it" in said
+    assert f"error: events: {DAY}: not true for 1 of {len(LINES)}" in said
     assert run(tmp_path, "whatif", keep)[0] == 0  # its own tables are correct, and their check is newer
 
     code, summary, said = run(tmp_path, "report", "--out", page)
     assert (code, summary["broken"], page.exists()) == (1, 1, True)
-    assert f"error: events: {DAY}: 1 of {len(LINES)} break it" in said
+    assert f"error: events: {DAY}: not true for 1 of {len(LINES)}" in said
     assert run(tmp_path, "report", "--out", page, keep)[0] == 0
     weekly = ("--weekly", "--until", str(dt.date.fromisoformat(newest) + dt.timedelta(7)), "--out", week)
     assert run(tmp_path, "report", *weekly)[0] == 1

@@ -132,7 +132,7 @@ def test_the_page_is_rendered_from_the_rows(filled):
     assert "made 2026-06-09 00:00" in text
     assert "do it" in text
     assert "<dd>8.0\N{NO-BREAK SPACE}s</dd>" in text
-    assert "Use range: taken on 9 Jun; saved partition-seconds per week: 8.0 (7.0 to 9.0)." in text
+    assert "Use range: made on 9 Jun; saved partition-seconds per week: 8.0 (7.0 to 9.0)." in text
 
 
 def test_a_withheld_recommendation_is_replaced_by_the_reason(filled):
@@ -143,7 +143,7 @@ def test_a_withheld_recommendation_is_replaced_by_the_reason(filled):
     held.frames |= filled.frames
     held.rows("advice", {**given, "advice_id": "1", "kind": "strategy", "strategy": "range"})
     worst = collect(held, MADE_AT).groups[0]
-    assert worst.sentence == "The recommendation is withheld: it saved too little."
+    assert worst.sentence == "A change is no longer recommended: it saved too little."
     assert (worst.recommended, worst.static_membership, worst.saved_partition_seconds) == (None, True, None)
     held.rows("advice", {**given, "advice_id": "2", "kind": "static_membership"})
     worst = collect(held, MADE_AT).groups[0]

@@ -107,7 +107,7 @@ def test_a_later_run_shows_what_became_of_it(runs):
     assert {last[group]["missed"] for group in TAKERS} == {True}
     assert (
         last["idle"]["reason"]
-        == f"it saved less than predicted in {MISSED_MIN} of the {MISSED_MIN + 1} groups that took it"
+        == f"it saved less than predicted in {MISSED_MIN} of the {MISSED_MIN + 1} groups that made it"
     )
 
 

@@ -31,7 +31,7 @@ def test_behind_a_gateway_librdkafka_needs_a_stop_and_two_settings():
     assert weighted(gateway=[ClientKind.LIBRDKAFKA]) == (
         "A gateway runs weighted-sticky for the members. Stop all members, change the rule in gateway_groups to "
         "cooperative-weighted-sticky and the clients' partition.assignment.strategy to cooperative-sticky, restart the "
-        "gateways, and start the members again; each second of this costs 12 partition-seconds. A client of "
+        "gateways, and start the members again; each second of the stop costs 12 partition-seconds. A client of "
         "librdkafka cannot list both assignors."
     )
 
@@ -39,26 +39,26 @@ def test_behind_a_gateway_librdkafka_needs_a_stop_and_two_settings():
 def test_behind_a_gateway_clients_that_list_both_assignors_change_one_by_one():
     assert weighted(gateway=[ClientKind.JAVA]) == (
         "A gateway runs weighted-sticky for the members. The change takes two rolling restarts of the members, first "
-        "with their present assignor and cooperative-sticky in each list, then with cooperative-sticky alone and with "
-        "the rule in gateway_groups changed to cooperative-weighted-sticky."
+        "with their present assignor and cooperative-sticky in partition.assignment.strategy, then with "
+        "cooperative-sticky alone and with the rule in gateway_groups changed to cooperative-weighted-sticky."
     )
 
 
 def test_behind_a_gateway_the_steps_of_unknown_clients_are_listed():
     sentence = weighted(gateway=[(ClientKind.JAVA, ClientKind.LIBRDKAFKA, ClientKind.SARAMA)])
-    assert "The steps depend on the members' client library, which is not visible. Java: two rolling" in sentence
+    assert "The steps depend on the members' client library, which is unknown. Java: two rolling" in sentence
     assert "librdkafka: all members must stop at the same time" in sentence
-    assert "Sarama: no cooperative assignor." in sentence
+    assert "Sarama: not possible (no cooperative assignor)." in sentence
 
 
 def test_some_members_behind_a_gateway_change_in_another_way_than_the_others():
     sentence = weighted(ClientKind.KAFKA_PYTHON, gateway=[ClientKind.LIBRDKAFKA])
-    assert "The change takes two rolling restarts: first with both assignors in each member's list" in sentence
+    assert "The change takes two rolling restarts: first with both assignors in each member's partition." in sentence
     assert "A gateway runs weighted-sticky for some members. Stop all members" in sentence
 
 
 def test_a_gateway_changes_to_a_strategy_of_the_same_protocol_by_its_rule_alone():
     assert said("shuffled-roundrobin", "sticky", gateway=[ClientKind.KAFKAJS]) == (
         "A gateway runs shuffled-roundrobin for the members. Change the rule in gateway_groups to sticky, and restart "
-        "the gateways one by one; the clients stay as they are."
+        "the gateways one by one; the clients need no change."
     )

@@ -36,7 +36,7 @@ def test_a_decision_that_range_would_not_make_is_reported():
         1,
         1,
     )
-    assert line.difference == "generation 2: 2 members differ, loads recorded 1, 3, replayed 2, 2"
+    assert line.difference == "in generation 2, 2 members got other partitions (numbers recorded: 1, 3; replayed: 2, 2)"
     found = fidelity(history_of([right, wrong]))
     assert (found.moves, found.skew, found.checked, found.not_comparable) == (0.5, 0.5, 2, 0)
 
@@ -47,7 +47,7 @@ def test_an_empty_history_has_no_fidelity():
 
 def test_assignments_by_the_broker_are_not_replayed():
     line = only([event(1, (A, (0, 1, 2, 3)), group_type=GroupType.CONSUMER, assignor="uniform")])
-    assert (line.implementation, line.checked, line.not_comparable) == ("the broker's own", 0, 1)
+    assert (line.implementation, line.checked, line.not_comparable) == ("the broker", 0, 1)
     assert "broker" in line.reason
 
 

@@ -37,8 +37,8 @@ def test_the_strategy_with_the_least_skew_is_preferred():
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
         "Use sticky instead of range: the most loaded member would have had its share of the partitions instead of 50% "
-        "more. The change takes two rolling restarts: first with both assignors in each member's list, then with "
-        "sticky alone."
+        "more. The change takes two rolling restarts: first with both assignors in each member's "
+        "partition.assignment.strategy, then with sticky alone."
     )
 
 
@@ -177,15 +177,15 @@ def of(*kinds, assignor="range", **others):
 def test_clients_that_take_both_in_one_list_change_in_two_rolling_restarts(kind):
     sentence = of(kind, **COOPERATIVE_STICKY).sentence
     assert sentence.endswith(
-        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
-        "cooperative-sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's "
+        "partition.assignment.strategy, then with cooperative-sticky alone."
     )
 
 
 def test_with_librdkafka_the_group_must_stop_and_the_cost_is_named():
     sentence = of(ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
     assert "stop all members" in sentence
-    assert "each second of this costs 12 partition-seconds" in sentence
+    assert "each second of the stop costs 12 partition-seconds" in sentence
     assert "KIP-848" in sentence
 
 
@@ -205,13 +205,13 @@ def test_a_mixed_group_has_instructions_for_each_library():
     sentence = of(ClientKind.JAVA, ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
     assert "Java: two rolling restarts" in sentence
     assert "librdkafka: all members must stop at the same time" in sentence
-    assert "not visible" not in sentence
+    assert "which is unknown" not in sentence
 
 
 def test_conditions_are_listed_for_unknown_clients():
     sentence = of(tuple(ClientKind), **COOPERATIVE_STICKY).sentence
-    assert "The steps depend on the members' client library, which is not visible." in sentence
-    assert "aiokafka, Sarama, kafka-go and KafkaJS: no cooperative assignor." in sentence
+    assert "The steps depend on the members' client library, which is unknown." in sentence
+    assert "aiokafka, Sarama, kafka-go and KafkaJS: not possible (no cooperative assignor)." in sentence
 
 
 def test_a_strategy_of_this_library_is_for_pluggable_assignors_only():
@@ -371,7 +371,7 @@ def test_a_strategy_with_settings_is_replayed_if_they_are_given():
 
 def test_groups_of_other_types_and_too_large_groups_are_refused():
     others = [replace(each, group_type=GroupType.SHARE) for each in clustered(2)]
-    assert "share group" in refusal(history_of(others), STRATEGIES["sticky"])
+    assert "type share" in refusal(history_of(others), STRATEGIES["sticky"])
     large = history_of(clustered(2))
     large.__dict__["size"] = SIZE_MAX + 1  # the replayed strategy is cached there
     assert refusal(large, STRATEGIES["sticky"]).startswith("too large: ")

@@ -98,9 +98,9 @@ def test_without_an_admin_every_problem_is_named_with_its_remedy():
     with pytest.raises(InternalTopicError) as caught:
         prepare(TASKS, tasks({"orders": 8, "store": 4, "by-user": 8, "totals": 8}))
     assert str(caught.value) == (
-        "task-sticky: internal topic by-day needs 2 partitions, but does not exist; create it, or assign with an "
-        "admin; internal topic store needs 8 partitions, but has 4; delete it, so that it is created again (its data "
-        "is lost), or correct the topics that decide its count"
+        "task-sticky: internal topic by-day needs 2 partitions, but does not exist; create it, or call "
+        "`prepare` with an admin, which creates it; internal topic store needs 8 partitions, but has 4; delete it, so "
+        "that it is created again (its data is lost), or correct the topics that decide its count"
     )
     assert isinstance(caught.value, AssignmentError)
 

@@ -172,7 +172,9 @@ def report_without_counters(events, **more):
 def test_a_group_with_events_and_no_counters_is_named():
     (difference,) = report_without_counters(EVENTS).differences
     assert (difference.group, difference.number) == ("g", 5)
-    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, but its events give 2")
+    assert difference.what.startswith(
+        "counters of metrics.txt: the group has no counters; aborted is 0, but its events give 2"
+    )
 
 
 def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():

@@ -118,7 +118,7 @@ def test_control_characters_in_examples_of_rejected_rows_are_not_printed(capsys)
         == 1
     )
     error = capsys.readouterr().err
-    assert error == 'error: events: is so: 1 of 3 break it, such as {"group":"\\x9b2J\\u202e"}\n'
+    assert error == 'error: events: is so: not true for 1 of 3, for example {"group":"\\x9b2J\\u202e"}\n'
 
 
 def checked(*flags):

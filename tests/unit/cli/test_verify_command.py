@@ -94,7 +94,7 @@ def cluster(monkeypatch, capsys):
 
 
 def test_a_cluster_without_facts_is_an_error(verify, cluster):
-    start = "rebalance-agent verify: nothing to compare: no record or event belongs to a shown group"
+    start = "rebalance-agent verify: nothing to compare: no record or event belongs to a group that `observe` shows"
     code, out, err = verify(events=[], records=[])
     assert (code, out) == (2, "")
     assert err == f"{start}. Check the files. If there are no groups yet, use --allow-empty\n"

@@ -121,7 +121,7 @@ def test_explain_shows_the_last_rebalances_and_their_source(agent, capsys):
         True,
         True,
     ]
-    assert "Before it, generation 4 was aborted." in " ".join(out.split())
+    assert "Before this rebalance, generation 4 was aborted." in " ".join(out.split())
 
 
 UNREADY = "the observer is not ready (list: listing groups: \x1btimed out): its data may be out of date or incomplete"
@@ -192,7 +192,7 @@ def test_explain_names_the_removed_member_that_still_owned_partitions_of_others(
 
 
 def test_explain_and_watch_show_gaps_of_the_assignment(agent, capsys, monkeypatch):
-    said = "co-partitioning is broken: 2 partition numbers with different owners in different topics"
+    said = "co-partitioning is broken: 2 partition numbers have different owners in different topics"
     gaps = {"running": None, "unassigned": 3, "copartition_breaks": 2}
     for views, text in ((gaps, f"3 partitions have no owner; {said}"), ({**gaps, "copartition_breaks": 0}, "")):
         api, *_ = api_of(full_view("orders", **views), events=[rebalance(1)])
@@ -230,7 +230,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
         0,
         [
             "quiet: no rebalance, from the agent's observations since its start.",
-            "The group is at generation 2: its rebalances were earlier, or are no longer stored.",
+            "The group is at generation 2: its rebalances happened before the agent's start, or are no longer stored.",
             "To explain earlier rebalances, use --bootstrap-servers HOST:PORT.",
         ],
     )
@@ -259,8 +259,8 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     said = run(capsys, "explain", "new")[1]
     assert said.startswith("new: no rebalance, ")
     assert (
-        f"The group is at generation {calm.group('new').summary.generation}: its rebalances were earlier, or are no "
-        "longer stored." in said
+        f"The group is at generation {calm.group('new').summary.generation}: its rebalances happened before the "
+        "agent's start, or are no longer stored." in said
     )
 
 

@@ -157,7 +157,7 @@ def test_an_eager_strategy_is_not_offered_to_a_cooperative_client(name, caplog):
     assert broker.protocol == "cooperative-sticky"
     assert one.gateway.outcomes == [FrameOutcome.MISFIT] * 2
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "configure the group with a cooperative strategy" in record.getMessage()
+    assert "set a cooperative strategy in gateway_groups" in record.getMessage()
 
 
 @pytest.mark.parametrize("names", [("range",), ("range", "cooperative-sticky"), ("sticky",)])

@@ -88,8 +88,8 @@ def test_while_it_blocks_the_queue_is_bounded_and_the_loss_is_logged_once(monkey
     free.set()
     delivered(reporter)
     assert sequences == [1, *range(17, 22)]
-    assert [record.getMessage() for record in caplog.records if "too late" in record.getMessage()] == [
-        "on_event is called too late: the queue was full, and the oldest events were dropped"
+    assert [record.getMessage() for record in caplog.records if "too slow" in record.getMessage()] == [
+        "events were dropped before on_event was called: on_event is too slow, and the queue was full"
     ]
 
 

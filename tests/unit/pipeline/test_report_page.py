@@ -109,7 +109,7 @@ def test_every_chart_is_present():
 
 
 def test_advice_is_not_cut_off():
-    report, sentence = evil_report(), "Two rolling restarts, and each second of this costs 112. " * 20
+    report, sentence = evil_report(), "Two rolling restarts, and each second of the stop costs 112. " * 20
     row = dataclasses.replace(report.groups[0], sentence=sentence.strip())
     assert sentence.strip() in page(dataclasses.replace(report, groups=(row,)))
 
@@ -135,7 +135,7 @@ def test_what_became_of_recommendations_is_listed_except_those_that_are_open():
     html = page(dataclasses.replace(report, details=(detail, *report.details[1:])))
     Markup(html)
     assert (
-        "<li>Use cooperative-sticky: taken on 1 Jun, saved less than predicted; saved partition-seconds per week: "
+        "<li>Use cooperative-sticky: made on 1 Jun, saved less than predicted; saved partition-seconds per week: "
         "-4.0 (-4.4 to -3.6); predicted: 90 (81 to 99).</li>"
     ) in html.replace("\N{NO-BREAK SPACE}", " ")
     assert "Use range" not in html

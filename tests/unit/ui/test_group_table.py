@@ -12,7 +12,7 @@ from rebalance_agent.tracking.views import GroupView, RunningRebalance
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text, matching
 from support.observer.views import NOW, full_view
 
-BROKEN = "co-partitioning is broken: 1 partition number with different owners in different topics"
+BROKEN = "co-partitioning is broken: 1 partition number has different owners in different topics"
 
 
 def groups(*views):
@@ -118,7 +118,7 @@ def test_partitions_without_an_owner_and_broken_copartitioning_are_above_the_tab
 def test_only_some_groups_with_gaps_have_a_line():
     bare = [full_view(f"bare-{number}", running=None, unassigned=2, copartition_breaks=0) for number in range(5)]
     assert gaps(*bare[:3]) == [f"bare-{number}: 2 partitions have no owner" for number in range(3)]
-    assert gaps(*bare)[3:] == ["and 2 more groups have such assignments"]
+    assert gaps(*bare)[3:] == ["and 2 more groups with gaps in their assignments"]
 
 
 def test_groups_are_in_the_requested_order():

@@ -81,12 +81,12 @@ def test_list_and_group_show_what_recommended_changes_save():
     }
     pages = site([full_view(name) for name in ("a", "b", "new", "open", "plain")], savings=savings)
     expected = {
-        "?": "3 recommended changes were made, which added 800 partition-seconds of stall per week (predicted saving: "
-        "1,000). 4 recommended changes were not made, which would save 4.2 partition-seconds of stall per week.",
-        "group?name=a": "2 recommended changes were made, which saves 1,200 partition-seconds of stall per week "
+        "?": "3 recommended changes were made and added 800 partition-seconds of stall per week (predicted saving: "
+        "1,000). 4 recommended changes that were not made would save 4.2 partition-seconds of stall per week.",
+        "group?name=a": "2 recommended changes were made and saved 1,200 partition-seconds of stall per week "
         "(predicted saving: 900).",
-        "group?name=b": "1 recommended change was made, which added 2,000 partition-seconds of stall per week "
-        "(predicted saving: 100). 1 recommended change was not made, which would save 4.2 partition-seconds of stall "
+        "group?name=b": "1 recommended change was made and added 2,000 partition-seconds of stall per week "
+        "(predicted saving: 100). 1 recommended change that was not made would save 4.2 partition-seconds of stall "
         "per week.",
         "group?name=new": "1 recommended change was made; the saving is measured after a week.",
     }
@@ -106,7 +106,7 @@ def test_the_page_of_a_group_shows_its_history():
 
 
 def test_broken_copartitioning_is_reported():
-    reported = "Co-partitioning is broken: 2 partition numbers with different owners in different topics."
+    reported = "Co-partitioning is broken: 2 partition numbers have different owners in different topics."
     assert reported in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
     assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
 

@@ -29,9 +29,9 @@ def _protocol(limits: BrokerLimits) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.PROTOCOL,
             Verdict.UNKNOWN,
-            "The cluster's feature group.version must be 1 or more, and no group uses the consumer protocol yet. The "
-            f"feature is not visible{f': {limits.version_problem}' if limits.version_problem else ''}",
-            f"`kafka-features.sh describe` shows it, and `{upgrade}` sets it.",
+            "The cluster's feature group.version must be 1 or more, but its value could not be read"
+            f"{f': {limits.version_problem}' if limits.version_problem else ''}",
+            f"`kafka-features.sh describe` shows the value. If it is 0, run `{upgrade}`.",
         )
     elif limits.supported is False and limits.excluded:
         text = "The brokers do not run the consumer protocol"

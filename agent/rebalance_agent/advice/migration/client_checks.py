@@ -61,15 +61,15 @@ def client_findings(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
     if unsure := [member for member, some in kinds.items() if len(some) > 1 and set(some) & KIP_848_SINCE.keys()]:
         since = "; ".join(f"{kind} {release}" for kind, release in KIP_848_SINCE.items())
-        text, fix = f"The client library of {names_of(unsure)} is not recorded", f"It must be one of: {since}."
+        text, fix = f"The client library of {names_of(unsure)} is unknown", f"It must be one of: {since}."
         if is_adapted(group.assignor or ""):
             text = (
-                f"Kafka's clients have no {group.assignor}: {names_of(unsure)} must use this library, or be behind a "
-                "gateway"
+                f"The client library of {names_of(unsure)} is unknown: {group.assignor} is an assignor of "
+                "rebalance-agent, so each member runs it in a Python client, or is behind a gateway"
             )
             fix = (
-                "With this library, kafka-python and aiokafka do not support the consumer protocol, and "
-                "confluent-kafka supports it only in its own consumer. Behind a gateway, the client must be one of: "
+                "kafka-python and aiokafka do not support the consumer protocol. confluent-kafka supports it, but only "
+                "with its own consumer class. Behind a gateway, the client library must be one of: "
                 f"{since}."
             )
         yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, fix)

@@ -60,11 +60,14 @@ def _without_user_data(group: MigratingGroup) -> tuple[str, str]:
 
     librdkafka's leader copies the user data of cooperative subscriptions into assignments.
     """
-    rolling = "two rolling restarts to an assignor without user data, such as range, with both assignors in each list"
+    rolling = (
+        "two rolling restarts to an assignor without user data, such as range: first with both assignors in "
+        "partition.assignment.strategy, then with the new assignor alone"
+    )
     stop = f"stop all members and start them with {NEW_PROTOCOL}, which brokers always allow"
     kinds = list(client_kinds(group).values()) if is_cooperative(group.assignor or "") else []
     if not any(ClientKind.LIBRDKAFKA in some for some in kinds):
-        return f"Use {rolling}, {RESTART_ALL}.", "partition.assignment.strategy=range"
+        return f"Use {rolling}; {RESTART_ALL}.", "partition.assignment.strategy=range"
     why = "librdkafka rejects a list of eager and cooperative assignors"
     if all(some == (ClientKind.LIBRDKAFKA,) for some in kinds):
         return f"{stop[0].upper()}{stop[1:]}: {why}.", NEW_PROTOCOL

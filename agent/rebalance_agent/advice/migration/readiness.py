@@ -82,8 +82,8 @@ def _of_type(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.GROUP_TYPE,
             Verdict.BLOCKS,
-            f"It is a {group.group_type} group, which has a protocol of its own",
-            "It has nothing to migrate.",
+            f"It is a {group.group_type} group, not a consumer group",
+            "Only consumer groups can migrate to the consumer protocol.",
         )
     elif group.group_type is GroupType.CLASSIC and group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
         yield MigrationFinding(

@@ -50,7 +50,10 @@ class ReplaySettings:
 def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None) -> str | None:
     """Return why the recorded group cannot be replayed through ``strategy``, as text; None if it can."""
     if history.group_type is not GroupType.CLASSIC:
-        return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
+        return (
+            f"in groups of the type {history.group_type}, the broker assigns; strategies run only in members of "
+            "classic groups"
+        )
     if not history.decided:
         return "no recorded rebalance assigned any partition"
     if (size := history.size) > SIZE_MAX:

@@ -250,7 +250,10 @@ def _without_empty(given: TopicPartitions) -> dict[str, tuple[int, ...]]:
 def _words(generation: int, recorded: Mapping[str, TopicPartitions], ours: Mapping[str, TopicPartitions]) -> str:
     other = sorted(name for name in recorded if recorded[name] != ours.get(name))
     loads = [_loads(some.get(name, {}) for name in other) for some in (recorded, ours)]
-    return f"generation {generation}: {len(other)} members differ, loads recorded {loads[0]}, replayed {loads[1]}"
+    return (
+        f"in generation {generation}, {len(other)} members got other partitions (numbers recorded: {loads[0]}; "
+        f"replayed: {loads[1]})"
+    )
 
 
 def _loads(assignments: Iterable[TopicPartitions]) -> str:

@@ -57,19 +57,17 @@ def verdict(
     """
     name = event.assignor or ""
     if event.group_type is not GroupType.CLASSIC:
-        return ImplementationVerdict(
-            "the broker's own", "the broker assigns, and its rules may change with its version"
-        )
+        return ImplementationVerdict("the broker", "the broker assigns, and its rules may change with its version")
     strategy = library_strategy(name)
     if strategy is None:
         # The text omits the assignor's name, which may be very long.
-        return ImplementationVerdict("another client's own", "its assignor is not a strategy of this library")
+        return ImplementationVerdict("another client", "its assignor is not a strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members have racks, and the racks of the partitions are not recorded")
         return ImplementationVerdict(ANY, None)
     if any(member.user_data_bytes for member in event.members):
-        return ImplementationVerdict("unknown", "members' user data is longer than an event may contain")
+        return ImplementationVerdict("an unknown client", "members' user data is longer than an event may contain")
     if family(name) != "sticky":
         return ImplementationVerdict(LIBRARY, _unrecorded(event, strategy.replay_limits))
     return _sticky(event, claiming, instrumented=event.generation in instrumented)
@@ -89,18 +87,19 @@ def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: 
             return (
                 ImplementationVerdict(LIBRARY, None)
                 if not mixed or instrumented
-                else ImplementationVerdict("a mixed group", others)
+                else ImplementationVerdict("several clients", others)
             )
-        return ImplementationVerdict("Kafka's own, or one like it", others)
+        return ImplementationVerdict("Kafka's Java client, or a similar client", others)
     kinds = {len(member.user_data or b"") for member in event.members}
     if kinds == {_GENERATION_BYTES}:
         if instrumented:
             return ImplementationVerdict(LIBRARY, None)
         return ImplementationVerdict(
-            "Kafka's own, or this library", f"no leader reported that it uses this library; {others}"
+            "Kafka's Java client, or kafka-rebalance-agent",
+            f"no leader reported that it uses kafka-rebalance-agent; {others}",
         )
     return ImplementationVerdict(
-        "a mixed group" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka's or another", others
+        "several clients" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka or another client", others
     )
 
 

@@ -143,7 +143,8 @@ def _by_rack(group: _Alike, racks: list[tuple[str, int]]) -> list[list[int]]:
 REDUNDANT = Strategy(
     name="redundant",
     protocol=RebalanceProtocol.EAGER,
-    summary="every partition to several members, in different racks where known; copies spread evenly, few of them new",
+    summary="every partition to several members, in different racks where known; copies are spread evenly, and few of "
+    "them are new",
     plan=redundant,
     promise=promise_redundant,
     config=(REDUNDANCY,),

@@ -45,7 +45,7 @@ def _scope(text: str) -> str:
 SCOPE = Setting(
     name="assignment.weight.scope",
     default=ALL,
-    meaning="what is divided by weight: all partitions together; or each topic separately (rounded up or down), and "
+    meaning="whether weights divide all partitions together; or each topic separately (rounded up or down), and "
     "then all partitions as far as possible",
     values=f"{ALL} or {TOPIC}",
     read=_scope,

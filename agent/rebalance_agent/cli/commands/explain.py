@@ -132,7 +132,9 @@ def run(options: argparse.Namespace) -> int:
     if not past.details and past.now:
         generation = past.now.summary.generation
         if generation and not _unsettled(past.now):
-            print(f"The group is at generation {generation:,}: its rebalances were earlier, or are no longer stored.")
+            before = "the agent's start" if options.since is None else "that time"
+            text = f"its rebalances happened before {before}, or are no longer stored"
+            print(f"The group is at generation {generation:,}: {text}.")
         print("To explain earlier rebalances, use --bootstrap-servers HOST:PORT.")
     for text in texts:
         print(f"\n{text}")

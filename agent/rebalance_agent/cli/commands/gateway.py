@@ -28,10 +28,10 @@ Runs beside consumers in any language and gives their groups an assignor of this
 consumers connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
 
 Each broker gets its own port on this machine (by default 29400 plus its node id). In responses, the gateway replaces
-the brokers' addresses with these ports, and limits the API versions to those that it can read. Without gateway_seats
-and gateway_telemetry, it otherwise changes only JoinGroup and SyncGroup of the groups in `gateway_groups`. It does not
-read records. It reports its clients' rebalances as members'
-events, which narrow the bounds of stalls. It is also a sidecar: see `rebalance-agent sidecar --help`.
+the brokers' addresses with these ports, and limits the API versions to those that it can read. Apart from this, it only
+changes JoinGroup and SyncGroup of the groups in `gateway_groups`, unless gateway_seats or gateway_telemetry is set. It
+does not read records. It publishes an event for each callback of its clients' rebalances; these events narrow the
+bounds of stalls. It is also a sidecar: see `rebalance-agent sidecar --help`.
 """
 
 EXAMPLES = """\
@@ -49,8 +49,8 @@ without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in t
 their own credentials; the gateway's sasl.* properties are only for publishing events. If the gateway has no login of
 its own, set --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
-After SIGTERM or Ctrl-C it continues to serve until its clients have disconnected, for at most gateway_drain_seconds; a
-second signal ends it at once.
+After SIGTERM or Ctrl-C, the gateway serves its clients until they have disconnected, for at most gateway_drain_seconds;
+a second signal ends the gateway at once.
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
 apply to the group as it is now, or the brokers do not respond; 0 for a group that does not exist yet.
@@ -106,7 +106,7 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
-        return f"How many rebalances this rule would have avoided is unknown: {error}"
+        return f"It is unknown how many rebalances this rule would have avoided: {error}"
     found = past_seats(history_of(past.events), rule, settings.gateway_admission_seconds)
     return past_text(found, past.source)
 

@@ -14,7 +14,7 @@ __all__ = ["STAGES", "add_parser", "run"]
 
 STAGES = {
     "ingest": "read published events from Kafka or files into the events table",
-    "backfill": "read the remaining records of __consumer_offsets, from before the agent ran, into the same table",
+    "backfill": "add the records of __consumer_offsets from before the agent ran to the same table",
     "aggregate": "compute generations, members, hours and baselines from the events, and check them",
     "whatif": "replay every group's history with every strategy, and write recommendations",
     "report": "write one HTML file with the results",

@@ -21,8 +21,9 @@ DESCRIPTION = """\
 Reads __consumer_offsets, the coordinators' own log, and compares every published event with it. Each generation,
 aborted generation and deletion must have exactly one event, with the same members, assignments and moves, and with
 stalls that agree with the records. With --tables, it checks the pipeline's tables instead: each generation must have
-exactly one row, members and moves must agree with the records, and hours must be the sums of these rows. With
---lifetime, it also compares an observer's counters with the sums of the events that it published.
+exactly one row, members and moves must agree with the records, and each row of `group_hours` must be the sum of the
+rows of its generations. With --lifetime, it also compares an observer's counters with the sums of the events that the
+observer published.
 
 Except for reading records and events, it shares no code with the observer. It only reads, and joins no group.
 """
@@ -84,7 +85,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what.add_argument(
         "--groups",
         metavar="PATTERN",
-        help="regular expression for whole group names (default: the groups that `observe` shows)",
+        help="regular expression for the whole names of groups to compare (default: the groups that `observe` shows)",
     )
     what.add_argument("--since", type=moment_ms, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
     what.add_argument(

@@ -61,7 +61,7 @@ def add_host_flag(parser: argparse.ArgumentParser) -> None:
         "--host-names",
         metavar="RULES",
         default="",
-        help="what counts as a member's host, as in the observer's setting host_names (default: its address)",
+        help="rule that derives a member's host, as in the observer's setting host_names (default: its address)",
     )
 
 

@@ -31,8 +31,8 @@ def print_broken(results: Sequence[Any], *, strict: bool = False) -> int:
     for row in results:
         if row["failed"]:
             print(
-                f"{row['severity']}: {row['table']}: {row['expectation']}: {row['failed']} of {row['checked']} break it"
-                f", such as {printable(str(row['example']))}",
+                f"{row['severity']}: {row['table']}: {row['expectation']}: not true for {row['failed']} of "
+                f"{row['checked']}, for example {printable(str(row['example']))}",
                 file=sys.stderr,
             )
     return len(broken(results, strict=strict))

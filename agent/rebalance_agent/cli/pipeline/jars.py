@@ -10,8 +10,8 @@ from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Prints the paths of the jars that the pipeline needs beyond Spark's own, joined by commas, after fetching and verifying
-them: Spark's Kafka source and Delta.
+Fetches and verifies the jars that the pipeline needs in addition to Spark's own: Spark's Kafka source and Delta. Prints
+their paths, separated by commas.
 """
 
 EXAMPLES = """\

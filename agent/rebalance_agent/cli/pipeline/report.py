@@ -78,7 +78,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--details",
         type=whole_number(0, DETAILS_MAX),
         metavar="N",
-        help=f"number of groups with charts of their own, those with the most stall (default {DETAILS}, at most "
+        help=f"number of groups with their own charts: the groups with the most stall (default {DETAILS}, at most "
         f"{DETAILS_MAX})",
     )
     add_check_flags(parser)

@@ -98,9 +98,10 @@ def what_if_text(recorded: WhatIf, outcomes: Sequence[BrokerOutcome]) -> str:
     ]
     lines = [
         wrapped(
-            f"What the brokers would have assigned in {plural(recorded.recorded.generations, 'recorded rebalance')}. "
-            "STALLED is in partition-seconds: lower and upper bound of the recorded stalls, and the expected and "
-            "longest stalls with the brokers' assignors:"
+            "This table compares the brokers' assignors with the group's assignor, in "
+            f"{plural(recorded.recorded.generations, 'recorded rebalance')}. STALLED is in partition-seconds: the "
+            "lower and upper bound of the recorded stalls, and the expected and longest stalls with the brokers' "
+            "assignors:"
         ),
         "",
         table_text(HEADINGS, rows, right=range(1, len(HEADINGS))),

@@ -165,12 +165,12 @@ def _fidelity(what_if: WhatIf, fidelity: Fidelity) -> Iterator[str]:
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
         if line.checked:
-            repeated = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are reproduced exactly"
+            repeated = f"The replay repeats {line.same_assignment} of {line.checked} recorded assignments of {name}"
             yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
             yield wrapped(
-                f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) need not match a "
-                f"replay: {printable(line.reason or '')}; {line.agreeing} had the same result."
+                f"A replay may differ from {plural(line.not_comparable, 'recorded assignment')} of {name} (by "
+                f"{line.implementation}): {printable(line.reason or '')}; {line.agreeing} did not differ."
             )
 
 

@@ -33,7 +33,7 @@ SUMMARY_HEADINGS = (
     "stall, at least (s)",
     "partitions by member",
 )
-STEP_HEADINGS = ("step", "group", "seen as", "check", "stall", "slowest member")
+STEP_HEADINGS = ("step", "group", "observed triggers", "check", "stall", "slowest member")
 DEPLOY_TITLE = "The deploy replaced the same consumers in both groups:"
 DEPLOY_HEADINGS = ("group", "rebalances during the deploy", "seats handed over", "partition-seconds stalled")
 

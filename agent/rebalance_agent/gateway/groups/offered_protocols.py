@@ -85,12 +85,12 @@ def mismatch(strategy: Strategy, names: Collection[str]) -> str:
         return ""
     if strategy.protocol is RebalanceProtocol.COOPERATIVE:
         return (
-            f"{strategy.name} is cooperative, and a client with {offered} revokes everything before it joins: "
-            f"configure the group with an eager strategy, or all its clients with only {COOPERATIVE_STICKY}"
+            f"{strategy.name} is cooperative, but a client with {offered} revokes all its partitions before it joins: "
+            f"set an eager strategy in gateway_groups, or only {COOPERATIVE_STICKY} in all clients of the group"
         )
     return (
-        f"{strategy.name} is eager, and a client with {offered} keeps its partitions while it joins: "
-        "configure the group with a cooperative strategy, or all its clients with range"
+        f"{strategy.name} is eager, but a client with {offered} keeps its partitions while it joins: "
+        "set a cooperative strategy in gateway_groups, or range in all clients of the group"
     )
 
 

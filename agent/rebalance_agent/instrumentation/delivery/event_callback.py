@@ -45,7 +45,9 @@ class CallbackThread(QueueThread):
             dropped = self._outbox.dropped
             self._outbox.reported(dropped)
         if dropped:
-            self._log_once("on_event is called too late: the queue was full, and the oldest events were dropped")
+            self._log_once(
+                "events were dropped before on_event was called: on_event is too slow, and the queue was full"
+            )
 
     def _log_once(self, text: str, error: Exception | None = None) -> None:
         if text not in self._logged:

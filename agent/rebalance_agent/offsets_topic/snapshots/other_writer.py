@@ -40,8 +40,9 @@ class OtherWriter:
                 "state_topic_shared",
                 topic=self._topic,
                 reason="another program writes to it, probably a second observer",
-                effect="both report the same rebalances, and each overwrites the other's snapshots",
-                help="give each its own --state-topic, run one with --read-only, or share the work: --replicas-group",
+                effect="both observers report the same rebalances, and each overwrites the other's snapshots",
+                help="set another --state-topic for each observer, run one of them with --read-only, or let both share "
+                "the groups with --replicas-group",
             )
 
     def forget(self) -> None:

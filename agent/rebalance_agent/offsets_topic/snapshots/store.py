@@ -288,8 +288,8 @@ class SnapshotStore:
             "snapshot_ended",
             topic=self._topic,
             partition=state.number,
-            reason=f"{reason}: more than {PENDING_BYTES_MAX >> 20} MiB",
-            effect="the snapshot of this partition is not updated until this is resolved; then it is rebuilt",
+            reason=f"more than {PENDING_BYTES_MAX >> 20} MiB of {reason}",
+            effect="the snapshot of this partition is not updated until these are written; then it is rebuilt",
         )
 
     def _failed(self, reason: str) -> None:

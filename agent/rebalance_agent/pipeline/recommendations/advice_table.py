@@ -117,7 +117,7 @@ def with_withheld(rows: DataFrame) -> DataFrame:
     same = [F.col(name).eqNullSafe(F.col(f"wrong_{name}")) for name in _SAME_ADVICE]
     renamed = wrong.withColumnsRenamed({name: f"wrong_{name}" for name in _SAME_ADVICE})
     withheld = F.col("state").isin(*_WITHHELD_FROM) & F.col("misses").isNotNull()
-    reason = F.format_string("it saved less than predicted in %d of the %d groups that took it", "misses", "judged")
+    reason = F.format_string("it saved less than predicted in %d of the %d groups that made it", "misses", "judged")
     columns = {
         "state": F.when(withheld, AdviceState.WITHHELD.value).otherwise(F.col("state")),
         "reason": F.when(withheld, reason).otherwise(F.col("reason")),

@@ -48,19 +48,19 @@ def change_words(row: AdviceRow) -> str:
 
 
 def state_words(row: AdviceRow) -> str:
-    """Return the state of the change, with its day: ``taken on 3 Jun, saved less than predicted``."""
-    taken = f"taken on {day(row.taken_at)}" if row.taken_at else ""
+    """Return the state of the change, with its day: ``made on 3 Jun, saved less than predicted``."""
+    made = f"made on {day(row.taken_at)}" if row.taken_at else ""
     match row.state:
         case AdviceState.TAKEN:
-            return taken + (", saved less than predicted" if row.missed else "")
+            return made + (", saved less than predicted" if row.missed else "")
         case AdviceState.TAKEN_BACK:
-            return f"{taken}, taken back on {day(row.ended_at)}" if row.ended_at else "taken back"
+            return f"{made}, undone on {day(row.ended_at)}" if row.ended_at else "undone"
         case AdviceState.IGNORED:
-            return f"not taken since {day(row.given_at)}"
+            return f"recommended on {day(row.given_at)}, not made in four weeks"
         case AdviceState.WITHHELD:
-            return f"withheld: {row.reason}"
+            return f"no longer recommended: {row.reason}"
         case _:
-            return f"open since {day(row.given_at)}"
+            return f"recommended on {day(row.given_at)}"
 
 
 def interval_words(value: float | None, low: float | None, high: float | None) -> str:

@@ -49,7 +49,7 @@ def tiles(report: ReportData) -> str:
         ),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of stall"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
-        ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
+        ("possible saving", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
     ]
     if report.taken is not None and report.taken.measured:
         note = f"by {report.taken.measured:,} recommended changes that groups made"

@@ -178,15 +178,15 @@ def _owners(detail: ReportGroup) -> str:
     )
     owned = [generation.partitions.get(member, 0) for generation in generations for member in members]
     left = len(presence) - len(members)
-    more = f" {left:,} members with the shortest presence are omitted." if left > 0 else ""
+    more = f" The {left:,} members that were in the group for the shortest time are omitted." if left > 0 else ""
     triggers = sorted({generation.trigger for generation in generations})
     recent = generations[-8:]
     data = [(member, *(count(generation.partitions.get(member)) for generation in recent)) for member in members]
     return figure(
         words,
         picture,
-        says=f"The last {len(generations)} generations, a column each; the strip above shows their triggers. "
-        f"The fullest member had {max(owned, default=0):,} partitions.{more}",
+        says=f"The last {len(generations)} generations, one column for each; the strip above shows their triggers. "
+        f"The highest number of partitions of a member was {max(owned, default=0):,}.{more}",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in triggers),
         data=(("member", *(f"gen. {generation.generation}" for generation in recent)), data),
         wide=True,
@@ -220,7 +220,7 @@ def _skew(detail: ReportGroup) -> str:
     episodes = detail.episodes[-EPISODES_MAX:]
     skews = [(episode, episode.skew_ratio) for episode in episodes if episode.skew_ratio is not None]
     if not skews:
-        return figure(words, '<p class="none">This group has no skew.</p>')
+        return figure(words, '<p class="none">The skew of this group is unknown.</p>')
     canvas = Canvas(NARROW, 200.0)
     skew_max = max(skew or 1.0 for _, skew in skews)
     ticks = [1 + tick for tick in nice_ticks(max(skew_max - 1, 0.2), 3)]
@@ -271,7 +271,7 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
         below += f"<p>Not replayed: {escaped(reasons)}.</p>"
     line = f"; the dashed line is the recorded value ({show(reference)})." if reference is not None else "."
     beyond = len(rows) - _STRATEGIES_SHOWN
-    more = f" {beyond} worse ones are omitted." if beyond > 0 else ""
+    more = f" {beyond} worse strategies are omitted." if beyond > 0 else ""
     return figure(
         words,
         bars(rows[:_STRATEGIES_SHOWN], (words, f"{names[1]} by strategy"), reference=reference),

@@ -38,7 +38,8 @@ def page(report: ReportData) -> str:
     made = f", made {minute(report.made_at)}" if report.made_at else ""
     shown = f"{minute(report.since)} to {minute(report.until)} UTC · cluster {where or 'unknown'}{made}"
     header = (
-        f'<a class="skip" href="#groups">to all groups</a><header><h1>What rebalances cost</h1><p>{escaped(shown)}</p>'
+        '<a class="skip" href="#groups">Skip to the table of all groups</a>'
+        f"<header><h1>What rebalances cost</h1><p>{escaped(shown)}</p>"
         '<nav><a href="#fleet">The fleet</a><a href="#groups">All groups</a>'
         '<a href="#details">The worst groups</a></nav></header>'
     )

@@ -85,8 +85,9 @@ def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> 
         for group in groups
     ]
     says = (
-        "Change points: hours from which the stall per rebalance, or the frequency, was different. Deploys of this "
-        "week: their number, their share of the group's stall, and the start of the deploy with the most stall."
+        "Change points: hours since which the stall per rebalance, or the frequency of rebalances, has been different. "
+        "Deploys of this week: their number, their share of the group's stall, and the start of the deploy with the "
+        "most stall."
     )
     heads = ("consumer group", "stalled", "change", "change points", "deploys")
     return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last words-two")
@@ -131,7 +132,8 @@ def new_flappers(summary: WeeklySummary) -> str:
         names += " …" if len(each.members) > _NAMES else ""
         rows.append([group_name(summary, each.key), f"{len(each.members):,}", f"{each.before:,}", names])
     says = (
-        "Members that left and returned repeatedly this week, but not last week. Pods get new names with each deploy."
+        "Members that left and returned repeatedly this week, but not last week. A pod that has a new name after a "
+        "deploy counts as a new member."
     )
     heads = ("consumer group", "new", "last week", "members")
     return _card(words, says, heads, rows, len(summary.flappers), "flapping", none=none, look="words-last")

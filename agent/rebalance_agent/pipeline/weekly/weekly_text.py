@@ -116,17 +116,16 @@ def _advice(summary: WeeklySummary) -> Iterator[str]:
     taken, waiting, withheld = found.taken, found.open, found.withheld
     parts = []
     if taken.number:
-        saved = f" save {signed(taken.realised)} {_SAVING}" if taken.measured else ""
-        compared = f" ({signed(taken.predicted_of_measured)} predicted)" if taken.predicted_of_measured else ""
-        parts.append(f"{taken.number:,} taken{saved}{compared}")
+        savings = [f"saved {signed(taken.realised)} {_SAVING}"] if taken.measured else []
+        savings += [f"predicted {signed(taken.predicted_of_measured)}"] if taken.predicted_of_measured else []
+        parts.append(f"{taken.number:,} made" + (f" ({', '.join(savings)})" if savings else ""))
     if waiting.number:
-        parts.append(f"{waiting.number:,} open would save {amount(waiting.predicted)} {_SAVING}")
+        parts.append(f"{waiting.number:,} not made yet (would save {amount(waiting.predicted)} {_SAVING})")
     if found.ignored.number:
-        parts.append(
-            f"{found.ignored.number:,} not taken in four weeks would save {amount(found.ignored.predicted)} {_SAVING}"
-        )
+        would_save = f"would save {amount(found.ignored.predicted)} {_SAVING}"
+        parts.append(f"{found.ignored.number:,} not made in four weeks ({would_save})")
     if withheld.number:
-        parts.append(f"{withheld.number:,} withheld")
+        parts.append(f"{withheld.number:,} no longer recommended")
     if parts:
         yield f"Recommended changes: {'; '.join(parts)}"
 

@@ -31,8 +31,8 @@ _VERIFICATION = {
     20: f"{_UNKNOWN}: {_ADD}",
     21: f"{_UNKNOWN}: {_ADD}",
     23: "was revoked",
-    62: "is for another name: connect by a name in the certificate, or have one issued for this name",
-    64: "is for another address: connect by a name in the certificate, or have one issued for this address",
+    62: "is for another name: connect by a name in the certificate, or add this name to the certificate",
+    64: "is for another address: connect by a name in the certificate, or add this address to the certificate",
 }
 """OpenSSL's X509_V_ERR number -> what is wrong with a certificate, and how to correct it."""
 
@@ -107,7 +107,7 @@ def _login_trouble(protocol: str, method: str, error: str) -> tuple[str, str]:
         return f"SASL: {error}", "set sasl.mechanism to a mechanism of this listener"
     if "certificate" in lower and "alert" in lower:
         return (
-            "TLS: the server rejects this client's certificate, or the lack of one",
+            "TLS: the server rejects this client's certificate, or requires a certificate and this client has none",
             "set ssl.certificate.location to a certificate that a CA of the broker has signed, and ssl.key.location",
         )
     if "oauthbearer" in lower or "oidc" in lower or "token" in lower:

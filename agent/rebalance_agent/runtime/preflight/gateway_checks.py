@@ -90,14 +90,16 @@ def _seats(rule: SeatRule, settings: GatewaySettings) -> Iterator[Finding]:
 
 def _leases() -> Finding:
     """Return whether the pod's service account may use Lease objects."""
-    name, fix = "leases of seats", "bind a role with get, list, create, update and delete on leases"
+    name = "leases of seats"
+    fix = "bind a role with get, list, create, update and delete on leases to the pod's service account"
+    purpose = "gateways coordinate seats with Lease objects"
     try:
         status, _ = ApiServer.of_pod().request("GET", "leases?limit=1")
     except (InvalidInputError, ConnectionError) as error:
-        return failed(name, str(error), fix, "coordinate seats between gateways")
+        return failed(name, str(error), fix, purpose)
     if status != HTTPStatus.OK:
-        return failed(name, f"Kubernetes' API server responded with {status}", fix, "coordinate seats between gateways")
-    return passed(name, "can be listed", "coordinate seats between gateways")
+        return failed(name, f"Kubernetes' API server responded with {status}", fix, purpose)
+    return passed(name, "can be listed", purpose)
 
 
 def _switch(path: str) -> Finding:
@@ -144,7 +146,8 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         return
     if list(rules) and not names:
         yield skipped(
-            "groups", "no group matches a rule now, or the principal may describe none of them (Describe on Group)"
+            "groups",
+            "no group matches a rule now, or this principal may not describe the groups (Describe on Group)",
         )
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
@@ -170,7 +173,10 @@ def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     finding = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = finding.detail, ephemeral_ports()
     if finding.status is FindingStatus.OK and port in ephemeral:
-        detail += f", but in this system's range for outgoing connections: {ephemeral.start} to {ephemeral.stop - 1}"
+        detail += (
+            f", but this system also uses {ephemeral.start} to {ephemeral.stop - 1} for outgoing connections; a lower "
+            "--gateway-port-base avoids conflicts"
+        )
     return Finding(name, finding.status, purpose, detail, fix=fix if finding.fix else "")
 
 
@@ -182,7 +188,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
     how = "its certificate is trusted" if tls else "without TLS"
     for (name, (host, port)), problem in zip(addresses.items(), asyncio.run(try_all()), strict=True):
-        full, purpose = f"gateway to {name}", "it forwards its clients' connections to it"
+        full, purpose = f"gateway to {name}", "the gateway forwards its clients' connections to this address"
         if problem:
             fix = "correct bootstrap.servers, security.protocol or ssl.*"
             yield failed(full, problem, fix, purpose, reached=False)

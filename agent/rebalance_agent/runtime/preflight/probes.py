@@ -71,7 +71,7 @@ def _settings(right: Right, access: AccessCheck) -> RightsProbe:
     if reads is None:
         return RightsProbe(ProbeResult.UNKNOWN, "these brokers have no settings of groups")
     if not reads and right.some_do:
-        return RightsProbe(ProbeResult.UNKNOWN, "a permission on some groups is not visible")
+        return RightsProbe(ProbeResult.UNKNOWN, "this check cannot show whether some groups have the permission")
     return RightsProbe(ProbeResult.HELD if reads else ProbeResult.MISSING)
 
 
@@ -90,7 +90,8 @@ def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsPr
 
 def _some(right: Right) -> RightsProbe:
     if right.some_do:
-        return RightsProbe(ProbeResult.UNKNOWN, "only those that this principal may describe are visible")
+        names = f"{right.resource.lower()}s"
+        return RightsProbe(ProbeResult.UNKNOWN, f"only {names} that this principal may describe are visible")
     return RightsProbe(ProbeResult.MISSING)
 
 

@@ -121,9 +121,9 @@ def _seen(
         return _read(properties, clock)
     if (right.operation, right.name) == ("Describe", EVERYTHING) and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
-            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} visible"))
+            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics visible"))
         listed, shown = _shown(settings, cluster)
-        return RightsProbe(proof.verdict, _and(proof.detail, f"{listed} listed, {shown} of them shown"))
+        return RightsProbe(proof.verdict, _and(proof.detail, f"{listed} groups listed, the observer shows {shown}"))
     return proof
 
 

@@ -43,7 +43,7 @@ def source_findings(
     used = _used(settings, allowed)
     costs = _costs(settings, brokers, groups)
     if no_epochs:
-        costs["describe"] += f"; but here without their epochs and generations: {no_epochs}"
+        costs["describe"] += f"; these generations cannot be read now: {no_epochs}"
     for source in SOURCES:
         name, right = f"source {source}", rights.get(source)
         if not allowed[source]:

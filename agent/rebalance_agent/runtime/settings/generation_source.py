@@ -19,8 +19,8 @@ class GenerationSource(BaseSettings):
         "auto",
         description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
         "and of instrumented consumers that lead their groups; `describe`, only descriptions of groups, without "
-        "generations of classic groups; `auto`: the log if it may be read, otherwise frames. Groups without "
-        "generations are described",
+        "generations of classic groups; `auto`: the log if it may be read, otherwise frames. With frames, the observer "
+        "also describes all groups",
     )
 
     replicas_group: ReplicasGroup = Field(

@@ -119,7 +119,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             OFFSETS_TOPIC,
             "limit-unknown",
             "reads the size limit of the log's records",
-            "the limit for groups' records is unknown (no rebalance_agent_offsets_message_max_bytes)",
+            "the limit is unknown: the metric rebalance_agent_offsets_message_max_bytes is absent",
         ),
     )
 
@@ -155,7 +155,7 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
     """Return the permissions on the replicas' group and the observer's own topics; unused ones have no name."""
     group, state, baselines = settings.replicas_group, settings.snapshots_topic, settings.baselines_topic
     shares = "shares the groups with the other replicas"
-    unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
+    unshared = "this replica owns no partition and reports no group: /readyz responds with 503 (part `ownership`)"
     lost = (
         "each start reads the whole offsets topic; rebalances that ended or settled while the observer was down are "
         "not reported"

@@ -195,9 +195,9 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="regular expression for the whole names of groups that may have no members, because they scale to "
         "zero or run on a schedule; empty: none",
     )
-    topics_allow: Pattern = Field(".*", description="regular expression for the topics that become labels")
+    topics_allow: Pattern = Field(".*", description="regular expression for the topics shown as label values")
     topics_deny: Pattern = Field(
-        "", description="regular expression for the topics that do not become labels; empty: none"
+        "", description="regular expression for the topics not shown as label values; empty: none"
     )
     max_member_series: int = Field(
         100, ge=0, le=100_000, description="maximum number of series with a client id for each group"
@@ -206,8 +206,8 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         0,
         ge=0,
         le=10_000,
-        description="maximum number of topics per group with series of their own for members and partitions; the "
-        "others are combined in _folded; 0: no such series",
+        description="maximum number of topics per group that have separate series for members and partitions; the "
+        "other topics are combined in the topic `_folded`; 0: no such series",
     )
     top_topics: int = Field(
         5, ge=0, le=1_000, description="maximum number of unevenly assigned topics per group that have series"
@@ -216,7 +216,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="size limit of groups' series in bytes; the largest are left out"
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series; beyond it, large groups have no series"
     )
     max_state_bytes: int = Field(
         160_000_000,
@@ -225,7 +225,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; the others are in _folded"
+        5, ge=0, le=1_000, description="maximum topics per group with lag series; the others are combined in `_folded`"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
@@ -233,13 +233,13 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     )
     stall_limits: GroupLimits = Field(
         "",
-        description="when a group counts as stalled: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... "
-        "(GROUPS: pattern); the first match applies, other groups have 0.5,30,90",
+        description="limits for groups' stalls: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... (GROUPS: pattern, "
+        "SHARE: stalled partitions / all partitions); the first match applies, other groups have 0.5,30,90",
     )
     host_names: HostRules = Field(
         "",
-        description="what counts as a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node (as "
-        "sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
+        description="rule that derives a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node "
+        "(as sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
         "first match applies, other groups have address",
     )
     settle_seconds: float = Field(

@@ -32,9 +32,9 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
     ]
     below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "many partitions")])
     says = (
-        "Each bar shows a member's partitions; a stronger colour means more, and the number is shown where it "
-        "changes. A gap is a stall; a wider gap is a longer one. If a bar has no gap, the member kept consuming. Time "
-        "without rebalances is shortened."
+        "Each bar shows a member's partitions; a stronger colour means more partitions, and the number is shown where "
+        "it changes. A gap is a stall; a wider gap is a longer stall. If a bar has no gap, the member kept consuming. "
+        "Periods without rebalances are shortened."
     )
     says += (
         f" {left_out:,} members are not shown: those that were in the group for the shortest time." if left_out else ""

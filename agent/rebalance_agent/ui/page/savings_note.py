@@ -21,18 +21,19 @@ def _made(savings: AdviceSavings) -> str:
     if not savings.taken:
         return ""
     if not savings.measured:
-        return f"{_changes(savings.taken)} made; the saving is measured after a week."
+        return f"{_were(savings.taken)} made; the saving is measured after a week."
+    verb = "added" if savings.realised < 0 else "saved"
     predicted = f"(predicted saving: {amount(savings.predicted)})"
-    if savings.realised < 0:
-        return f"{_changes(savings.measured)} made, which added {amount(-savings.realised)} {_UNIT} {predicted}."
-    return f"{_changes(savings.measured)} made, which saves {amount(savings.realised)} {_UNIT} {predicted}."
+    return f"{_were(savings.measured)} made and {verb} {amount(abs(savings.realised))} {_UNIT} {predicted}."
 
 
 def _open(savings: AdviceSavings) -> str:
     if not savings.open or not savings.open_predicted:
         return ""
-    return f"{_changes(savings.open)} not made, which would save {amount(savings.open_predicted)} {_UNIT}."
+    were = "was" if savings.open == 1 else "were"
+    changes = plural(savings.open, "recommended change")
+    return f"{changes} that {were} not made would save {amount(savings.open_predicted)} {_UNIT}."
 
 
-def _changes(number: int) -> str:
+def _were(number: int) -> str:
     return f"{plural(number, 'recommended change')} {'was' if number == 1 else 'were'}"

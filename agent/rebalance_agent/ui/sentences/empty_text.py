@@ -111,7 +111,8 @@ def copartition_text(group: GroupSummary) -> str:
     if not group.copartition_breaks:
         return ""
     number = plural(group.copartition_breaks, "partition number")
-    return f"co-partitioning is broken: {number} with different owners in different topics"
+    verb = "has" if group.copartition_breaks == 1 else "have"
+    return f"co-partitioning is broken: {number} {verb} different owners in different topics"
 
 
 def gaps_text(group: GroupSummary) -> str:

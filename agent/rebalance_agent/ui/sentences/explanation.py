@@ -166,7 +166,7 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
     if rebalance.aborted:
         numbers = listed([str(number) for number in rebalance.aborted])
         was = "generation {} was" if len(rebalance.aborted) == 1 else "generations {} were"
-        yield f"Before it, {was.format(numbers)} aborted."
+        yield f"Before this rebalance, {was.format(numbers)} aborted."
     first, closing = rebalance.generations[0], rebalance.closing
     if not closing.members:
         return
@@ -175,8 +175,8 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     if closing.followups and closing.group_type is GroupType.CLASSIC:
         yield (
-            f"It took {closing.followups + 1} generations: partitions were revoked in one, and assigned to their new "
-            "owners in a follow-up."
+            f"The rebalance took {closing.followups + 1} generations: partitions were revoked in one, and assigned to "
+            "their new owners in a follow-up."
         )
     if first.phases.started_ms is not None:
         took = max(0, closing.timestamp_ms - first.phases.started_ms) / 1000
@@ -197,7 +197,7 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         took_text = f"at least {duration(took)}" if reported else duration(took)
         yield f"The rebalance took {took_text} with {plural(len(closing.members), 'member')}{waited}."
     else:
-        yield f"Its start is unknown; it ended with {plural(len(closing.members), 'member')}."
+        yield f"The rebalance's start is unknown; it ended with {plural(len(closing.members), 'member')}."
 
 
 def _slow(rebalance: ObservedRebalance) -> Iterator[str]:

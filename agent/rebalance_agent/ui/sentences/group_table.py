@@ -140,7 +140,7 @@ def groups_text(rows: Sequence[WatchRow]) -> str:
 def urgent_lines(rows: Sequence[WatchRow]) -> list[str]:
     """Return lines about groups that recently lost all their members, and about gaps in other groups' assignments."""
     gaps = [f"{row.cells[0]}: {row.gaps}" for row in rows if row.gaps]
-    return [*empty_lines(rows), *_first(gaps, "has such an assignment", "have such assignments")]
+    return [*empty_lines(rows), *_first(gaps, "with gaps in its assignment", "with gaps in their assignments")]
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:

@@ -21,7 +21,7 @@ SLACK = whole_number(
     default=25,
     minimum=0,
     maximum=1000,
-    meaning="how much more than its share of a topic a member may get; more slack moves fewer partitions",
+    meaning="percent of its share that a member may get in addition, for each topic; more slack moves fewer partitions",
     shared=True,
 )
 
@@ -67,7 +67,7 @@ def _score(name: str, topic: str, number: int) -> bytes:
 RENDEZVOUS = Strategy(
     name="rendezvous",
     protocol=RebalanceProtocol.EAGER,
-    summary="static members get the same partitions after every restart, whatever came before; bounded load",
+    summary="static members get the same partitions after every restart; the slack limits a member's load",
     plan=rendezvous,
     promise=promise,
     config=(SLACK,),

@@ -105,13 +105,13 @@ def test_an_unread_policy_leaves_the_answer_open():
 def test_without_any_group_of_the_protocol_the_feature_is_not_known():
     finding = about(checked(consumer_groups=False), Subject.PROTOCOL)
     assert finding.verdict is Verdict.UNKNOWN
-    assert finding.text.endswith("The feature is not visible")
+    assert finding.text.endswith("its value could not be read")
 
 
 def test_the_reason_why_the_feature_is_not_known_is_named():
     limited = replace(limits(consumer_groups=False), version_problem="kafka-python is not installed")
     finding = about(readiness(MigratingGroup("orders", GroupType.CLASSIC), limited), Subject.PROTOCOL)
-    assert finding.text.endswith("The feature is not visible: kafka-python is not installed")
+    assert finding.text.endswith("its value could not be read: kafka-python is not installed")
 
 
 def test_a_cluster_that_does_not_allow_the_protocol_blocks_and_names_the_feature():
@@ -235,12 +235,12 @@ def with_clients(assignor, *client_ids):
 def test_an_assignor_that_no_client_has_shows_what_its_members_may_be():
     finding = about(checked(with_clients("weighted-sticky", "orders-1")), Subject.CLIENTS)
     assert finding.verdict is Verdict.UNKNOWN
-    assert (
-        finding.text
-        == "Kafka's clients have no weighted-sticky: orders-1 must use this library, or be behind a gateway"
+    assert finding.text == (
+        "The client library of orders-1 is unknown: weighted-sticky is an assignor of rebalance-agent, so each member "
+        "runs it in a Python client, or is behind a gateway"
     )
     assert "kafka-python and aiokafka do not support the consumer protocol" in finding.fix
-    assert "not recorded" in about(checked(with_clients("sticky", "orders-1")), Subject.CLIENTS).text
+    assert "is unknown" in about(checked(with_clients("sticky", "orders-1")), Subject.CLIENTS).text
 
 
 @pytest.mark.parametrize(

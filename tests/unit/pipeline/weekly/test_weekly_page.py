@@ -85,13 +85,13 @@ def test_limits_name_the_wait_and_the_skew():
 def test_recommended_changes_have_their_saving_beside_the_prediction():
     rows = cells(shown(sample()), "Recommended changes")
     sticky, dash = "use cooperative-sticky", "\N{EN DASH}"
-    missed = "taken on 24 May, saved less than predicted"
+    missed = "made on 24 May, saved less than predicted"
     assert rows == [
-        ["billing.sink", sticky, "taken on 19 May", "8,000 (7,200 to 8,800)", "8,500 (7,650 to 9,350)"],
+        ["billing.sink", sticky, "made on 19 May", "8,000 (7,200 to 8,800)", "8,500 (7,650 to 9,350)"],
         ["audit-sink", "static members", missed, "90 (81 to 99)", "4.0 (3.6 to 4.4)"],
-        ["checkout-notifier", sticky, "open since 30 Mar", "12,000 (10,800 to 13,200)", dash],
-        ["checkout-enricher", "static members", "open since 30 Mar", dash, dash],
-        ["payments", sticky, "not taken since 30 Mar", "35 (32 to 38)", dash],
+        ["checkout-notifier", sticky, "recommended on 30 Mar", "12,000 (10,800 to 13,200)", dash],
+        ["checkout-enricher", "static members", "recommended on 30 Mar", dash, dash],
+        ["payments", sticky, "recommended on 30 Mar, not made in four weeks", "35 (32 to 38)", dash],
     ]
 
 
@@ -100,8 +100,8 @@ def test_a_withheld_change_has_its_reason():
     back = advised("h", "taken_back", taken_at=WEEK.start, ended_at=WEEK.end, realised=-3.0)
     rows = cells(shown(sample(advice=(row, back))), "Recommended changes")
     assert [row[2] for row in rows] == [
-        "taken on 8 Jun, taken back on 15 Jun",
-        "withheld: it saved less than predicted in 3 of the 4 groups",
+        "made on 8 Jun, undone on 15 Jun",
+        "no longer recommended: it saved less than predicted in 3 of the 4 groups",
     ]
     assert rows[0][4] == "-3.0 (-3.3 to -2.7)"
 

@@ -174,9 +174,11 @@ def test_names_cannot_add_lines_to_a_text():
 def test_the_text_sums_up_the_recommended_changes():
     (line,) = (line for line in text(summarize(sample(), WeekSettings())).splitlines() if "Recommended" in line)
     assert line == (
-        "Recommended changes: 2 taken save 8,504 partition-seconds per week (8,090 predicted); "
-        "2 open would save 12,000 partition-seconds per week; "
-        "1 not taken in four weeks would save 35 partition-seconds per week"
+        "Recommended changes: 2 made (saved 8,504 partition-seconds per week, predicted 8,090); "
+        "2 not made yet (would save 12,000 partition-seconds per week); "
+        "1 not made in four weeks (would save 35 partition-seconds per week)"
     )
     withheld = advised("g", "withheld", predicted=35.0, reason="of it")
-    assert "Recommended changes: 1 withheld\n" in text(summarize(sample(advice=(withheld,)), WeekSettings()))
+    assert "Recommended changes: 1 no longer recommended\n" in text(
+        summarize(sample(advice=(withheld,)), WeekSettings())
+    )

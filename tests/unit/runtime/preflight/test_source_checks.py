@@ -60,7 +60,7 @@ def test_the_costs_are_those_of_the_settings():
 def test_descriptions_that_lack_epochs_are_reported_with_the_reason():
     assert "epochs" not in found()["describe"]
     assert found(no_epochs="kafka-python: is not installed")["describe"].endswith(
-        "; but here without their epochs and generations: kafka-python: is not installed"
+        "; these generations cannot be read now: kafka-python: is not installed"
     )
 
 

@@ -72,7 +72,7 @@ def _advice(tables: DeltaTables) -> DataFrame:
         return ~F.coalesce(F.array_contains("kinds", kind.value), F.lit(False))
 
     saved = F.col("saved_partition_seconds") * F.coalesce("scale", F.lit(1.0))
-    refusal = F.concat(F.lit("The recommendation is withheld: "), "reason", F.lit("."))
+    refusal = F.concat(F.lit("A change is no longer recommended: "), "reason", F.lit("."))
     return (
         tables.read("recommendations")
         .join(replayed, [*GROUP], "left")

@@ -34,7 +34,7 @@ def _values(rebalance: ObservedRebalance, member: MemberSnapshot) -> list[str]:
     values: tuple[tuple[float | None, Callable[[float], str]], ...] = (
         (pushed.poll_interval_seconds, lambda seconds: f"longest time between polls {duration(seconds)}{limit}"),
         (pushed.last_poll_seconds, lambda seconds: f"{duration(seconds)} since its last poll"),
-        (pushed.idle_ratio, lambda ratio: f"idle ratio {ratio:.2f}"),
+        (pushed.idle_ratio, lambda ratio: f"{ratio:.0%} of the time in poll()"),
         (pushed.commit_seconds, lambda seconds: f"longest commit {duration(seconds)}"),
         (pushed.rebalance_seconds, lambda seconds: f"longest rebalance {duration(seconds)}"),
         (pushed.failed_rebalances, lambda number: plural(round(number), "failed rebalance")),
