@@ -149,7 +149,7 @@ FOR_NOTHING = Panel(
     23,
     "Failed and no-op rebalances",
     "How many rebalances fail, repeat, or change nothing? **too slow**: members that were removed because they "
-    "revoked their partitions or joined too late; the panel Slowest member names them. **aborted**: rebalances that "
+    "joined, or revoked their partitions, too late; the panel Slowest member names them. **aborted**: rebalances that "
     "started and did not complete. **assign_error**: the leader's assign() raised an exception. **no-op**: all "
     "members kept their partitions. **follow-up**: second generation of a cooperative rebalance. **polled**: changes "
     "of a group that the observer only polls.",

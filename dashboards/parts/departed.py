@@ -20,7 +20,7 @@ def departed(number: int, matchers: str, to_member: Link, *columns: Column, widt
         "three times, with at most 15 minutes between two departures. A member is listed for an hour after its last "
         f"departure; at most five members per group are listed, and {_MEMBERS_MAX} in total. **Times**: how often the "
         "member departed. **How**: how it departed the last time; failed: removed by the coordinator, or its process "
-        "ended; expelled: removed because it revoked its partitions or joined too late; left: its consumer was closed; "
+        "ended; expelled: removed because it joined, or revoked its partitions, too late; left: its consumer was closed; "
         "unknown: there is no evidence. Departures in deploys do not count.",
         (
             Query(

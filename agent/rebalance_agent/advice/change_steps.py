@@ -71,7 +71,10 @@ def _own_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator[str
         )
     else:
         adapted = is_adapted(what_if.assignor or "")
-        rolling = "two rolling restarts, first with both assignors in each member's partition.assignment.strategy"
+        rolling = (
+            "two rolling restarts, first with both assignors in each member's partition.assignment.strategy, then with "
+            f"{new} alone"
+        )
         yield from _by_library(what_if, new, libraries, rolling, our_class=adapted)
 
 

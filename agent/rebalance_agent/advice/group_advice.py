@@ -13,7 +13,7 @@ from rebalance_agent.model.group import GroupType
 
 __all__ = ["TOO_LARGE", "advise"]
 
-TOO_LARGE = "comparing assignors takes long for a group of this size: run rebalance-agent whatif."
+TOO_LARGE = "This group is too large to compare assignors here. To compare them, run rebalance-agent whatif."
 """The text that replaces advice if a history is larger than the caller allows."""
 
 

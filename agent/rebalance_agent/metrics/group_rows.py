@@ -298,7 +298,7 @@ LOST = counter(
 )
 EXPELLED = counter(
     "members_expelled",
-    "Members that the coordinator removed because they revoked their partitions or joined too late for a rebalance, "
+    "Members that the coordinator removed because they joined, or revoked their partitions, too late for a rebalance, "
     "according to reports, commits, or the coordinator's records. kafka_rebalance_slowest_member_seconds names these "
     "members.",
     "members",

@@ -46,8 +46,8 @@ STUCK_SECONDS = _row(
 )
 CATCHING_UP = _row(
     "catching_up_partitions",
-    "Partitions with a new owner whose group has not yet committed all records that existed when the observer detected "
-    "the new owner.",
+    "Partitions that have a new owner and in which the group has not yet committed all records that existed when the "
+    "observer detected this owner.",
     "partitions",
 )
 CATCH_UP_SECONDS = _row(

@@ -109,7 +109,7 @@ ASSIGN_FAILURES = _row(
 USER_DATA_ERRORS = _row(
     "user_data_errors_total",
     MetricType.COUNTER,
-    "Members whose user data could not be decoded or encoded, or was missing although the strategy failover needs it. "
+    "Members whose user data could not be decoded or encoded, or was missing although the failover strategy needs it. "
     "Such a member counts once in each assign() call.",
     "members",
     ("consumergroup", "assignor"),

@@ -49,7 +49,9 @@ def _excess():
     script = Script("orders", "a", "b", "c", "d")
     for number in range(8):
         script.restart(FROM + 240 * number, "abcd"[number % 4])
-    what = "under range, 8 restarts of 4 members within 30 min move more partitions than needed"
+    what = (
+        "the 4 members of a group with range restart twice each within 30 min, which moves more partitions than needed"
+    )
     return of_group("KafkaGroupExcessMoves", what, FROM + 970, FROM + 1700, script)
 
 

@@ -52,5 +52,8 @@ def step_of(answer: MigrationReadiness) -> MigrationStep:
     which = "next" if group.of(GroupType.CONSUMER) else "first"
     reason = f"all members have their partitions: replace the {which} classic member"
     if answer.none_able:
-        reason += "; its successor needs another client, because no client of a classic member supports that protocol"
+        reason += (
+            "; the new member needs another client, because none of the classic members has a client that supports the "
+            "consumer protocol"
+        )
     return MigrationStep(Go.GO, classic, members, reason)

@@ -30,7 +30,7 @@ def add_weekly_flags(parser: argparse.ArgumentParser) -> None:
     weekly.add_argument(
         "--weekly",
         action="store_true",
-        help="compare a week with the week before, and write a page, a text and CSV files",
+        help="compare a week with the week before, and write an HTML page, a text file and CSV files",
     )
     weekly.add_argument(
         "--until",

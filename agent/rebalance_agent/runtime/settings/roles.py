@@ -249,7 +249,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="how long to wait for members' own events before the cost of a rebalance is published",
     )
     list_interval_ms: int = Field(
-        200, ge=20, le=60_000, description="time between polls of rebalancing groups; limits the error of start times"
+        200, ge=20, le=60_000, description="time between polls of rebalancing groups; error of a rebalance's start"
     )
     list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="time between polls of all groups")
     topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="time between reads of partition counts")
