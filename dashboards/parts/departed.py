@@ -20,8 +20,8 @@ def departed(number: int, matchers: str, to_member: Link, *columns: Column, widt
         "three times, with at most 15 minutes between two departures. A member is listed for an hour after its last "
         f"departure; at most five members per group are listed, and {_MEMBERS_MAX} in total. **Times**: how often the "
         "member departed. **How**: how it departed the last time; failed: removed by the coordinator, or its process "
-        "ended; expelled: removed because it joined, or revoked its partitions, too late; left: its consumer was closed; "
-        "unknown: there is no evidence. Departures in deploys do not count.",
+        "ended; expelled: removed because it joined, or revoked its partitions, too late; left: its consumer was "
+        "closed; unknown: there is no evidence. Departures in deploys do not count.",
         (
             Query(
                 f"topk({_MEMBERS_MAX}, {gauge('kafka_rebalance_departures', matchers, *labels)})",

@@ -57,7 +57,8 @@ def test_a_group_whose_clients_lack_the_protocol_needs_another_client():
     old = replace(OLD, software=ClientSoftware("kafka-python", "3.0.12"))
     assert (found := step(old, kind=GroupType.CLASSIC)).go is Go.GO
     assert found.reason.endswith(
-        "the new member needs another client, because none of the classic members has a client that supports the consumer protocol"
+        "the new member needs another client, because none of the classic members has a client that supports the "
+        "consumer protocol"
     )
     assert step(old, OLD, kind=GroupType.CLASSIC).reason.endswith("replace the first classic member")
 
