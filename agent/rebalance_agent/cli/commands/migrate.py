@@ -164,8 +164,10 @@ def _settled_events(options: argparse.Namespace, epoch: int | None) -> tuple[Seq
 
 def _closes(event: Event, epoch: int) -> bool:
     """Whether this is the event of a settled rebalance that ended in ``epoch`` or later."""
-    epochs = isinstance(event, GenerationEvent) and event.group_type is GroupType.CONSUMER
-    return epochs and event.closes_episode and event.generation >= epoch
+    match event:
+        case GenerationEvent(group_type=GroupType.CONSUMER, closes_episode=True, generation=int(generation)):
+            return generation >= epoch
+    return False
 
 
 def _written(step: MigrationStep, form: str) -> str:

@@ -30,7 +30,7 @@ NO_REBALANCE = "no rebalance"
 """The text for a group that a step must not change."""
 
 
-def summary_table(summary: Summary) -> tuple[Sequence[str], list[Sequence[str]]]:
+def summary_table(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Return the headings and the rows of the closing table of groups; without a check, it has no column for it.
 
     The handover of a seat to another consumer is an episode, but not a rebalance of the group.
