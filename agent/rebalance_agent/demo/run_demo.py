@@ -33,6 +33,9 @@ __all__ = ["KAFKA_VERSIONS", "Options", "own_command", "run"]
 KAFKA_VERSIONS = WITH_TOOLS
 """Versions of Kafka that the demo can start. Its check needs Kafka's tools."""
 
+PROGRAM = "rebalance-agent"
+"""Name of the program that pip installs."""
+
 MORE = """\
 Next: docs/demo.md explains the groups, steps and tables; README.md has the first steps with your own cluster."""
 """The last lines of a run."""
@@ -105,9 +108,15 @@ def _run_on_broker(options: Options, clock: Clock, screen: Screen, logs: Path) -
 
 
 def own_command() -> str:
-    """Return the shell command for ``rebalance-agent``, which runs the module if the program is not on the PATH."""
-    if shutil.which("rebalance-agent"):
-        return "rebalance-agent"
+    """Return the shell command for ``rebalance-agent``.
+
+    The command is the program's name if the PATH contains it, otherwise its path beside this interpreter, or the module
+    if the program is not installed.
+    """
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    if beside := shutil.which(PROGRAM, path=str(Path(sys.executable).parent)):
+        return shlex.quote(beside)
     package = Path(rebalance_agent.__file__).parent.parent
     return f"PYTHONPATH={shlex.quote(str(package))} {shlex.quote(sys.executable)} -m rebalance_agent.cli.main"
 

@@ -55,7 +55,7 @@ def main() -> int:
     arguments = parser.parse_args()
     code = build(arguments.folder)
     if not code:
-        print(arguments.folder / "index.html")
+        print(f"Open this page in a browser: {arguments.folder / 'index.html'}")
     return code
 
 

@@ -156,4 +156,5 @@ def test_the_site_is_built_without_a_warning_and_a_broken_link(tmp_path):
     command = [tools, "-m", "docs.developers.site", "--folder", str(tmp_path / "site")]
     done = subprocess.run(command, capture_output=True, check=False, cwd=Path(ROOT), text=True)
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"Open this page in a browser: {tmp_path / 'site' / 'index.html'}\n"
     assert len(list((tmp_path / "site").rglob("*.html"))) > len(all_pages())

@@ -72,7 +72,7 @@ def test_messages_for_refused_values_are_documented():
 
 
 def test_messages_for_inconsistent_values_are_documented():
-    cells = first_column(TROUBLES, "message ends with | why")
+    cells = first_column(TROUBLES, "the message ends with | reason")
     given = ["observer.events.enabled=true", "pipeline.enabled=true", "injection.enabled=true"]
     for cell, values in zip(cells, given, strict=True):
         assert cell.removesuffix(" ...") in refused("--set", values, "--kube-version", "1.33.1")

@@ -21,7 +21,7 @@ from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
 from support.observer.views import member_event
-from support.tracker.histories import STRATEGIES, walked
+from support.tracker.histories import STRATEGIES, generation, walked
 
 BROKER = {
     "group.consumer.migration.policy": "bidirectional",
@@ -190,6 +190,36 @@ def test_a_group_that_is_done_needs_nothing(asked):
         0,
         "DONE   1 of 1 member on the consumer protocol: all members use the consumer protocol\n",
     )
+
+
+class Epochs(Recorded):
+    """A group of epochs, the newest of which is 2."""
+
+    epoch = 2
+
+
+@pytest.mark.parametrize(("delayed", "complete"), [(0, True), (2, True), (99, False)])
+def test_the_table_waits_until_the_last_rebalance_has_settled(monkeypatch, capsys, delayed, complete):
+    """The event of the newest epoch is there after ``delayed`` reads."""
+    done = MigratingGroup("orders", GroupType.CONSUMER, (replace(OLD, protocol=GroupType.CONSUMER),))
+    old, new = GroupType.CLASSIC, GroupType.CONSUMER
+    before, first, last = (
+        generation(number, [], {}, group_type=kind) for number, kind in enumerate((old, new, new), start=0)
+    )
+    reads = iter([(before, first)] * delayed + [(before, first, last)] * 99)
+    monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
+    monkeypatch.setattr(migrate, "SETTLE_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 30.0 if complete else 0.0)
+    limits = BrokerLimits(BROKER, {}, consumer_groups=True)
+    monkeypatch.setattr(migrate, "read_inputs", lambda _options: MigrationInputs(limits, 1, Epochs(done), 0))
+    monkeypatch.setattr(migrate, "past_in_cluster", lambda _options: GroupPast(next(reads), "events", known=True))
+    monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group]))
+    assert main.main(["migrate", "orders", "--bootstrap-servers", "kafka:9092", "--watch"]) == 0
+    text = capsys.readouterr().out
+    (since,) = [line for line in text.splitlines() if line.startswith("since the migration")]
+    assert since.split()[4] == ("2" if complete else "1")
+    assert ("is not recorded yet" in text) is not complete
+    assert ("    rebalance-agent migrate orders --bootstrap-servers kafka:9092\n" in text) is not complete
 
 
 def test_a_step_is_printed_once(asked):

@@ -77,9 +77,11 @@ def test_the_last_lines_suggest_an_endless_run_only_after_another_one(ending, se
 
 
 def test_an_endless_run_begins_with_a_command_that_works_in_its_environment(monkeypatch):
-    monkeypatch.setattr(demo.shutil, "which", lambda _name: "/bin/rebalance-agent")
+    monkeypatch.setattr(demo.shutil, "which", lambda _name, path=None: "/bin/rebalance-agent")
     assert demo.own_command() == "rebalance-agent"
-    monkeypatch.setattr(demo.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(demo.shutil, "which", lambda _name, path=None: path and "/my venv/rebalance-agent")
+    assert demo.own_command() == "'/my venv/rebalance-agent'"
+    monkeypatch.setattr(demo.shutil, "which", lambda _name, path=None: None)
     asked = f"{demo.own_command()} --version"
     assert subprocess.run(asked, shell=True, check=True, capture_output=True).stdout
 

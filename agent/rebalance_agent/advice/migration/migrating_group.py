@@ -55,7 +55,7 @@ class MigratingMember:
 class MigratingGroup:
     """The state of a group according to its last records; a group without ``members`` is empty.
 
-    ``protocol_type`` and ``assignor`` describe a classic group; the assignors of other groups are not recorded.
+    ``protocol_type`` and ``assignor`` describe a classic group; the assignors of other groups are not read.
     """
 
     group: str
@@ -84,6 +84,11 @@ class MigratingGroupRecords:
     _settled: dict[str, int] = field(default_factory=dict)
     _members: dict[str, MigratingMember] = field(default_factory=dict)
     _other: GroupType | None = None
+
+    @property
+    def epoch(self) -> int | None:
+        """The group epoch; None if the group does not have the consumer protocol."""
+        return self._epoch
 
     @property
     def present(self) -> MigratingGroup | None:

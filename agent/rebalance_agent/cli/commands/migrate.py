@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -19,8 +20,17 @@ from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_
 from rebalance_agent.cli.inputs.groups_access import past_in_cluster, quiet_logs
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs, read_inputs
 from rebalance_agent.cli.output_flag import add_output_flag, as_text
-from rebalance_agent.cli.screens.migrate_text import as_json, readiness_text, report_text, step_text, what_if_text
+from rebalance_agent.cli.screens.migrate_text import (
+    as_json,
+    readiness_text,
+    report_text,
+    step_text,
+    unsettled_text,
+    what_if_text,
+)
+from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["add_parser", "run"]
@@ -33,6 +43,12 @@ on, wait or stop.
 
 It changes nothing: it joins no group and sets no setting. Start the new members yourself.
 """
+
+SETTLE_SECONDS_MAX = 15.0
+"""Longest wait in seconds for the event of the last rebalance; an observer's default ``settle_seconds`` is 5."""
+
+SETTLE_PAUSE_SECONDS = 1.0
+"""Pause in seconds between two reads of the group's events."""
 
 EPILOG = """\
 kinds of findings:
@@ -121,9 +137,37 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
             print(step_text(step) if options.output == "text" else _written(step, options.output), flush=True)
         if step.go is Go.DONE:
             break
-    if options.output == "text" and (report := report_of(past_in_cluster(options).events)):
-        print(f"\n{report_text(report)}", end="")
+    if options.output == "text":
+        events, complete = _settled_events(options, inputs.recorded.epoch)
+        if report := report_of(events):
+            print(f"\n{report_text(report)}", end="")
+        if not complete:
+            print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
     return 0
+
+
+def _settled_events(options: argparse.Namespace, epoch: int | None) -> tuple[Sequence[Event], bool]:
+    """Return the group's events, and whether they contain the rebalance of ``epoch``.
+
+    An observer publishes a rebalance some seconds after its end: wait for the event, up to `SETTLE_SECONDS_MAX`.
+    """
+    clock, never = SystemClock(), threading.Event()
+    end = clock.monotonic() + SETTLE_SECONDS_MAX
+    while True:
+        events = past_in_cluster(options).events
+        if epoch is None or any(_closes(event, epoch) for event in events):
+            return events, True
+        if clock.monotonic() >= end:
+            return events, False
+        never.wait(SETTLE_PAUSE_SECONDS)
+
+
+def _closes(event: Event, epoch: int) -> bool:
+    """Whether this is the event of a settled rebalance that ended in ``epoch`` or later."""
+    match event:
+        case GenerationEvent(group_type=GroupType.CONSUMER, closes_episode=True, generation=int(generation)):
+            return generation >= epoch
+    return False
 
 
 def _written(step: MigrationStep, form: str) -> str:

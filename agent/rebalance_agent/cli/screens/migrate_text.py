@@ -14,7 +14,7 @@ from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
-__all__ = ["as_json", "readiness_text", "report_text", "step_text", "what_if_text"]
+__all__ = ["as_json", "readiness_text", "report_text", "step_text", "unsettled_text", "what_if_text"]
 
 HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
@@ -148,6 +148,14 @@ def report_text(report: MigrationReport) -> str:
     table = table_text(("", "ASSIGNOR", "REBALANCES", "MOVED", "STALLED", "SKEW"), rows, right=range(2, 6))
     back = "\nThe group is classic again.\n" if report.back else ""
     return f"{table}\n{back}"
+
+
+def unsettled_text(group: str, flags: str) -> str:
+    """Return the sentence for a last rebalance without an event, and a later command with ``flags`` of the cluster."""
+    return (
+        "The last rebalance is not recorded yet. This command later prints the table with that rebalance:\n"
+        f"    rebalance-agent migrate {printable(group)}{printable(flags)}\n"
+    )
 
 
 def _period(name: str, period: Period) -> tuple[str, ...]:

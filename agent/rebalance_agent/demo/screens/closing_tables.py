@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rebalance_agent.demo.observed.differences import (
     counts_text,
@@ -10,29 +10,18 @@ from rebalance_agent.demo.observed.differences import (
     slowest_client,
     unchanged_differences,
 )
-from rebalance_agent.demo.observed.summary import OK, GroupOutcome, Summary
+from rebalance_agent.demo.observed.summary import NOT_CHECKED, OK, GroupOutcome, Summary
 from rebalance_agent.ui.words import UNKNOWN, stall_text
 
 __all__ = [
     "DEPLOY_HEADINGS",
     "DEPLOY_TITLE",
     "STEP_HEADINGS",
-    "SUMMARY_HEADINGS",
     "deploy_rows",
     "step_rows",
-    "summary_rows",
+    "summary_table",
 ]
 
-SUMMARY_HEADINGS = (
-    "group",
-    "assignor",
-    "gen",
-    "rebalances",
-    "check",
-    "seats handed over",
-    "stall, at least (s)",
-    "partitions by member",
-)
 STEP_HEADINGS = ("step", "group", "observed triggers", "check", "stall", "slowest member")
 DEPLOY_TITLE = "The deploy replaced the same consumers in both groups:"
 DEPLOY_HEADINGS = ("group", "rebalances during the deploy", "seats handed over", "partition-seconds stalled")
@@ -41,24 +30,31 @@ NO_REBALANCE = "no rebalance"
 """The text for a group that a step must not change."""
 
 
-def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
-    """Return the rows of the closing table of groups; the columns are `SUMMARY_HEADINGS`.
+def summary_table(summary: Summary) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the headings and the rows of the closing table of groups; without a check, it has no column for it.
 
     The handover of a seat to another consumer is an episode, but not a rebalance of the group.
     """
-    return [
+    checked = any(group.check != NOT_CHECKED for group in summary.groups.values())
+    headings = (
+        *("group", "assignor", "gen", "rebalances"),
+        *(("check",) if checked else ()),
+        *("seats handed over", "stall, at least (s)", "partitions by member"),
+    )
+    rows = [
         (
             name,
             group.assignor,
             UNKNOWN if group.generation is None else str(group.generation),
             str(group.rebalances - len(group.handovers)),
-            group.check,
+            *((group.check,) if checked else ()),
             str(len(group.handovers)),
             " ".join(f"{seconds:.2f}" for seconds in group.stall_seconds) or UNKNOWN,
             counts_text({_seat_text(client, group): count for client, count in group.members.items()}) or UNKNOWN,
         )
         for name, group in summary.groups.items()
     ]
+    return headings, rows
 
 
 def _seat_text(client: str, group: GroupOutcome) -> str:

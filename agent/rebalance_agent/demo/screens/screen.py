@@ -21,10 +21,9 @@ from rebalance_agent.demo.screens.closing_tables import (
     DEPLOY_HEADINGS,
     DEPLOY_TITLE,
     STEP_HEADINGS,
-    SUMMARY_HEADINGS,
     deploy_rows,
     step_rows,
-    summary_rows,
+    summary_table,
 )
 from rebalance_agent.demo.screens.fitted_table import fitted_lines
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
@@ -106,7 +105,7 @@ class Screen:
     def close(self, summary: Summary) -> None:
         """Replace the live view with the closing tables, the differences and the notes."""
         self.__exit__()
-        self.table(SUMMARY_HEADINGS, summary_rows(summary))
+        self.table(*summary_table(summary))
         self.table(STEP_HEADINGS, step_rows(summary))
         if deploys := deploy_rows(summary):
             self.say(f"\n{DEPLOY_TITLE}")

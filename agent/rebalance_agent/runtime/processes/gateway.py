@@ -156,7 +156,6 @@ class GatewayRole:
         )
         await gateway.start()
         self._gateway = gateway
-        self._sidecar.health.ready(GATEWAY)
         listening.set()
         finding_brokers = asyncio.create_task(self._find_brokers(gateway))
         stopped = asyncio.Event()
@@ -217,7 +216,10 @@ class GatewayRole:
         return file
 
     async def _find_brokers(self, gateway: Gateway) -> None:
-        """Open all brokers' ports early: after a restart, clients reconnect to these ports without bootstrapping."""
+        """Open all brokers' ports early: after a restart, clients reconnect to these ports without bootstrapping.
+
+        The gateway is ready when these ports are open, or when the first attempt to find the brokers has failed.
+        """
         cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
         while True:
             try:
@@ -225,9 +227,11 @@ class GatewayRole:
             except ClusterError as error:
                 # If only the clients can log in, the brokers become known from the clients' metadata requests.
                 self._log.info("brokers_unknown", reason=str(error), help="unknown until a client's first request")
+                self._sidecar.health.ready(GATEWAY)
                 await asyncio.sleep(backoff.next())
                 continue
             await gateway.open_ports(brokers)
+            self._sidecar.health.ready(GATEWAY)
             return
 
     def _emit(self, event: Event, left_out: int = 0) -> None:

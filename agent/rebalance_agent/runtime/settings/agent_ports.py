@@ -23,6 +23,7 @@ _ROLES, _NODES = 7, 100
 AGENT_PORTS = frozenset(
     {
         GATEWAY_PORT,
+        GATEWAY_PORT + 1,
         EVENTS_PORT,
         *range(WEB_PORT, WEB_PORT + _ROLES),
         *range(BROKER_PORT_BASE, BROKER_PORT_BASE + _NODES),

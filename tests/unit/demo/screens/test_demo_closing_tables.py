@@ -11,13 +11,13 @@ import pytest
 from rebalance_agent.demo.observed.differences import SeenStep
 from rebalance_agent.demo.observed.summary import summarise
 from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.screens.closing_tables import SUMMARY_HEADINGS, summary_rows
+from rebalance_agent.demo.screens.closing_tables import summary_table
 from rebalance_agent.demo.screens.fitted_table import fitted_lines
 from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 from rebalance_agent.demo.screens.screen import Screen
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.reported.seat_event import SeatOccupant
-from support.observer.demo_events import EVENT, GROUP, snapshot
+from support.observer.demo_events import EVENT, GROUP, snapshot, summary
 
 
 def finished():
@@ -71,16 +71,25 @@ def test_values_that_do_not_fit_follow_below_their_row_with_their_headings():
     ]
 
 
+def only_row(result):
+    """The cells of the only group, by heading."""
+    headings, (row,) = summary_table(result)
+    return dict(zip(headings, row, strict=True))
+
+
+def test_only_a_run_with_check_has_a_column_for_its_result():
+    assert only_row(summary())["check"] == "ok"
+    assert "check" not in only_row(summary(coordinator=None))
+
+
 def test_a_seat_that_was_handed_over_is_not_counted_as_a_rebalance():
     replaced = replace(EVENT, trigger=Trigger.MEMBER_REPLACED)
-    (row,) = summary_rows(summarise((GROUP,), {"g": [EVENT, EVENT, replaced]}, {}, (), None))
-    shown = dict(zip(SUMMARY_HEADINGS, row, strict=True))
+    shown = only_row(summarise((GROUP,), {"g": [EVENT, EVENT, replaced]}, {}, (), None))
     assert (shown["rebalances"], shown["seats handed over"]) == ("2", "1")
 
 
 def test_a_seat_shows_the_consumer_that_has_it_now():
     occupied = replace(snapshot("m", "v1-1", 0, 1, 2), occupant=SeatOccupant("v2-1", "/10.0.0.9", 1_000))
     members = (occupied, snapshot("n", "v1-2", 3))
-    (row,) = summary_rows(summarise((GROUP,), {"g": [replace(EVENT, members=members)]}, {}, (), None))
-    shown = dict(zip(SUMMARY_HEADINGS, row, strict=True))["partitions by member"]
-    assert shown == "v1-2=1 v2-1 in the seat of v1-1=3"
+    shown = only_row(summarise((GROUP,), {"g": [replace(EVENT, members=members)]}, {}, (), None))
+    assert shown["partitions by member"] == "v1-2=1 v2-1 in the seat of v1-1=3"
