@@ -5,6 +5,7 @@ The steps depend on the members' client libraries, and on whether the members or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,9 +67,9 @@ def _own_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator[str
         )
     elif libraries.only(Change.STOP):
         yield (
-            f"{_REFUSES}: stop all members, change the assignor, and start them again; {_cost(what_if)}. Without a "
-            "stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka 4.0) and librdkafka is 2.12 or "
-            "newer."
+            f"{_REFUSES}: stop all members, change the assignor, and start them again; {_cost(what_if, new)}. Without "
+            "a stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka 4.0) and librdkafka is 2.12 "
+            "or newer."
         )
     else:
         adapted = is_adapted(what_if.assignor or "")
@@ -95,8 +96,8 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
     elif libraries.only(Change.STOP):
         yield (
             f"Stop all members, change {rule} and the clients' partition.assignment.strategy to {own}, restart the "
-            f"gateways, and start the members again; {_cost(what_if)}. A client of {joined(stopping)} cannot list both "
-            "assignors."
+            f"gateways, and start the members again; {_cost(what_if, new)}. A client of {joined(stopping)} cannot list "
+            "both assignors."
         )
     else:
         yield f"Change {rule} and the clients' own assignor to {own}."
@@ -109,7 +110,7 @@ def _by_library(what_if: WhatIf, new: str, libraries: _Libraries, rolling: str, 
         yield "The steps depend on the members' client library, which is not visible."
     ways = {
         Change.ROLLING: rolling,
-        Change.STOP: f"all members must stop at the same time, and {_cost(what_if)}",
+        Change.STOP: f"all members must stop at the same time, and {_cost(what_if, new)}",
         Change.IMPOSSIBLE: f"no {'cooperative assignor' if is_cooperative(new) else 'such assignor'}",
     }
     for change, way in ways.items():
@@ -118,8 +119,16 @@ def _by_library(what_if: WhatIf, new: str, libraries: _Libraries, rolling: str, 
             yield f"{joined(names)}: {way}."
 
 
-def _cost(what_if: WhatIf) -> str:
-    return f"each second of this costs {what_if.partitions} partition-seconds"
+def _cost(what_if: WhatIf, new: str) -> str:
+    """Return the cost of one second in which all members are stopped, and after how many rebalances it is saved."""
+    cost = f"each second of this costs {what_if.partitions} partition-seconds"
+    own = what_if.predicted
+    outcomes = (outcome for outcome in what_if.outcomes if outcome.strategy == new)
+    saved = sum(own.stalled_partition_seconds - outcome.figures.stalled_partition_seconds for outcome in outcomes)
+    if not own.stalls or saved <= 0:
+        return cost
+    number = math.ceil(what_if.partitions * own.stalls / saved)
+    return f"{cost}, as much as the change saves in {number:,} {'rebalance' if number == 1 else 'rebalances'}"
 
 
 def joined(texts: Sequence[str]) -> str:
