@@ -27,6 +27,7 @@ from rebalance_agent.ui.words import (
     in_words,
     listed,
     moment,
+    partition_seconds,
     partition_seconds_text,
     plural,
     printable,
@@ -255,7 +256,7 @@ def _span(stall: Stall, bounds_from: str) -> str:
 
 def _total(stall: Stall) -> str:
     if stall.upper_partition_seconds is None:
-        return f"at least {stall.partition_seconds:.1f}"
+        return f"at least {partition_seconds(stall.partition_seconds)}"
     return in_words(partition_seconds_text(stall))
 
 
