@@ -5,6 +5,7 @@ The steps depend on the members' client libraries, and on whether the members or
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,8 +67,9 @@ def _own_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator[str
         )
     elif libraries.only(Change.STOP):
         yield (
-            f"{_REFUSES}: stop all members, change the assignor, and start the members again; {_cost(what_if)}. To "
-            "avoid the stop, use group.protocol=consumer (KIP-848), which needs Kafka 4.0 and librdkafka 2.12 or newer."
+            f"{_REFUSES}: stop all members, change the assignor, and start the members again; {_cost(what_if, new)}. "
+            "To avoid the stop, use group.protocol=consumer (KIP-848), which needs Kafka 4.0 and librdkafka 2.12 or "
+            "newer."
         )
     else:
         adapted = is_adapted(what_if.assignor or "")
@@ -100,8 +102,8 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
     elif libraries.only(Change.STOP):
         yield (
             f"Stop all members, change {rule} and the clients' partition.assignment.strategy to {own}, restart the "
-            f"gateways, and start the members again; {_cost(what_if)}. A client of {joined(stopping)} cannot list both "
-            "assignors."
+            f"gateways, and start the members again; {_cost(what_if, new)}. A client of {joined(stopping)} cannot list "
+            "both assignors."
         )
     else:
         yield f"Change {rule} and the clients' own assignor to {own}."
@@ -114,7 +116,7 @@ def _by_library(what_if: WhatIf, new: str, libraries: _Libraries, rolling: str, 
         yield "The steps depend on the members' client library, which is unknown."
     ways = {
         Change.ROLLING: rolling,
-        Change.STOP: f"all members must stop at the same time, and {_cost(what_if)}",
+        Change.STOP: f"all members must stop at the same time, and {_cost(what_if, new)}",
         Change.IMPOSSIBLE: f"not possible (no {'cooperative' if is_cooperative(new) else 'such'} assignor)",
     }
     for change, way in ways.items():
@@ -123,8 +125,16 @@ def _by_library(what_if: WhatIf, new: str, libraries: _Libraries, rolling: str, 
             yield f"{joined(names)}: {way}."
 
 
-def _cost(what_if: WhatIf) -> str:
-    return f"each second of the stop costs {what_if.partitions} partition-seconds"
+def _cost(what_if: WhatIf, new: str) -> str:
+    """Return the cost of one second in which all members are stopped, and after how many rebalances it is saved."""
+    cost = f"each second of the stop costs {what_if.partitions} partition-seconds"
+    own = what_if.predicted
+    outcomes = (outcome for outcome in what_if.outcomes if outcome.strategy == new)
+    saved = sum(own.stalled_partition_seconds - outcome.figures.stalled_partition_seconds for outcome in outcomes)
+    if not own.stalls or saved <= 0:
+        return cost
+    number = math.ceil(what_if.partitions * own.stalls / saved)
+    return f"{cost}, as much as the change saves in {number:,} {'rebalance' if number == 1 else 'rebalances'}"
 
 
 def joined(texts: Sequence[str]) -> str:

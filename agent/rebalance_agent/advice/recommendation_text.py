@@ -170,10 +170,8 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
         )
     had, has = own.stalled_partition_seconds, best.stalled_partition_seconds
     if own.stalls and abs(had - has) >= WORTH_PARTITION_SECONDS:
-        yield (
-            has < had,
-            f"partitions would have been stalled for {_amount(has)} partition-seconds instead of {_amount(had)}",
-        )
+        stalled = f"{_amount(has)} partition-seconds instead of {_amount(had)} (both predicted)"
+        yield has < had, f"partitions would have been stalled for {stalled}"
     if own.moved != best.moved:
         yield best.moved < own.moved, f"{best.moved} partitions would have moved instead of {own.moved}"
 
@@ -191,7 +189,8 @@ def _static(outcome: StrategyOutcome, *, alone: bool) -> str:
     saved = figures.avoided_partition_seconds - figures.waited_partition_seconds
     rebalances = f"{figures.avoided} {'rebalance' if figures.avoided == 1 else 'rebalances'}"
     start = "; but a group.instance.id" if alone else "; a group.instance.id"
-    return f"{start} for each member would have avoided {rebalances} and saved {_amount(saved)} partition-seconds"
+    saves = f"saved {_amount(saved)} partition-seconds (predicted)"
+    return f"{start} for each member would have avoided {rebalances} and {saves}"
 
 
 def _amount(seconds: float) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from rebalance_agent.api.query import GroupQuery
+from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
+from rebalance_agent.visible_names import did_you_mean
 
-__all__ = ["GroupSource"]
+__all__ = ["GroupSource", "meant_group"]
 
 
 class GroupSource(Protocol):
@@ -46,3 +48,12 @@ class GroupSource(Protocol):
             NotKnownError: the rebalance is not stored, or there is no such group.
         """
         ...
+
+
+def meant_group(groups: GroupSource, name: str) -> str:
+    """Return the end of an error on an unknown group, "; did you mean X?", or empty without a group of similar name.
+
+    Raises:
+        RebalanceAgentError: the source cannot answer.
+    """
+    return did_you_mean(name, [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups])

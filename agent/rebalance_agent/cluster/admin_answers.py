@@ -8,13 +8,22 @@ its ``socket.timeout.ms``, which ends a request cleanly.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
-__all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers", "answered_offset", "login_hint"]
+__all__ = [
+    "LEADER_WAITS_S",
+    "NO_ANSWER",
+    "REQUEST_TIMEOUT_S",
+    "AdminAnswers",
+    "answered_offset",
+    "answered_offsets",
+    "login_hint",
+]
 
 REQUEST_TIMEOUT_S = 300.0
 """librdkafka's own timeout of a request, in seconds. No caller waits this long; see the module docstring."""
@@ -23,7 +32,13 @@ REQUEST_TIMEOUT_S = 300.0
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
 """Codes that only mean that no broker answered; the error of the last connection is more specific."""
 
+LEADER_WAITS_S = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds before each new attempt if a leader does not accept requests yet. In a new topic, this takes some 0.1 s."""
+
+_NO_LEADER_YET = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+
 _Answers = Mapping[Any, Future[Any]]
+_Key = TypeVar("_Key")
 
 
 class AdminAnswers:
@@ -88,3 +103,21 @@ def answered_offset(answer: Future[Any]) -> int:
     if offset == OFFSET_INVALID:
         raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader changed"))  # noqa: SLF001 - librdkafka's own
     return offset
+
+
+def answered_offsets(ask: Callable[[], Mapping[_Key, Future[Any]]]) -> dict[_Key, int]:
+    """Return the offsets in the answers to ``ask``, a request of ListOffsets.
+
+    Brokers name a new leader in metadata before that leader accepts requests: the request is repeated for some 1.6 s.
+
+    Raises:
+        KafkaException: an answer has no offset.
+    """
+    for wait_s in LEADER_WAITS_S:
+        try:
+            return {key: answered_offset(future) for key, future in ask().items()}
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_LEADER_YET:
+                raise
+            threading.Event().wait(wait_s)
+    return {key: answered_offset(future) for key, future in ask().items()}

@@ -9,17 +9,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
-from confluent_kafka import (
-    IsolationLevel,
-    KafkaError,
-    KafkaException,
-    TopicCollection,
-    TopicPartition,
-)
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
-from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, login_hint
+from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, answered_offsets, login_hint
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
 from rebalance_agent.cluster.describing.broker_client import BrokerClient, client_settings
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
@@ -184,9 +178,10 @@ class Cluster:
     def _list_offsets(
         self, topic: str, partitions: Iterable[int], spec: OffsetSpec, **options: IsolationLevel
     ) -> dict[int, int]:
-        futures = self._offsets({(topic, number): spec for number in partitions}, **options)
+        specs = {(topic, number): spec for number in partitions}
         with self._doing(f"asking for offsets of {topic}"):
-            return {number: answered_offset(future) for (_, number), future in futures.items()}
+            answers = answered_offsets(lambda: self._offsets(specs, **options))
+            return {number: offset for (_, number), offset in answers.items()}
 
     def offsets_at(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
         """Return partition -> the first offset with a record of this time (epoch ms) or later; -1 if there is none.

@@ -18,7 +18,7 @@ from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
-from rebalance_agent.ui.words import moment_to_second, plural
+from rebalance_agent.ui.words import moment_to_second, partition_seconds, plural
 
 __all__ = ["MEMBERS_SHOWN_MAX", "explain", "hidden_assignor", "past_text", "rewrite_obstacle"]
 
@@ -95,10 +95,11 @@ def past_text(past: PastSeats, source: str) -> str:
     counted = f" ({plural(past.generations, 'group epoch' if epochs else 'generation')})"
     text = (
         f"{since} This rule would have avoided at least {past.spared} of them{counted}, in which partitions were "
-        f"stalled for {past.stalled_partition_seconds:.1f} partition-seconds or more"
+        f"stalled for {partition_seconds(past.stalled_partition_seconds)} partition-seconds or more"
     )
     if past.vacant_partition_seconds:
-        text += f", at the cost of at most {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats"
+        vacant = partition_seconds(past.vacant_partition_seconds)
+        text += f", at the cost of at most {vacant} partition-seconds of vacant seats"
     conditions = f"if all members were behind gateways, {_IF_EPOCHS if epochs else _IF_CLASSIC}"
     return f"{text}; {conditions}.{_merged_text(past.admissions)}"
 
@@ -109,7 +110,7 @@ def _merged_text(past: PastAdmissions) -> str:
         return ""
     merged = "no rebalances"
     if past.merged:
-        stalled = f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
+        stalled = f"{partition_seconds(past.stalled_partition_seconds)} partition-seconds or more"
         merged = f"{plural(past.merged, 'more rebalance')}, with {stalled} of stalls, into other rebalances"
     waited = f"newcomers would have waited for at most {past.waited_seconds:.0f} s in total"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."

@@ -84,7 +84,7 @@ def empty_seconds(view: GroupView, now_ms: int) -> Values:
 
 def unowned(view: GroupView, now_ms: int) -> Values:
     """Return the partition-seconds without an owner for each reason, including reasons with 0."""
-    if polled(view) or view.partitions is None:
+    if polled(view) or not view.consumes:
         return ()
     seconds = view.unowned.at(now_ms - COUNTED_LATE_MS)
     return [((reason,), seconds.get(reason, 0.0)) for reason in UnownedReason]
@@ -92,7 +92,7 @@ def unowned(view: GroupView, now_ms: int) -> Values:
 
 def group_stalls(view: GroupView, now_ms: int) -> Values:
     """Return the seconds of the group's stalls that reached each limit, including limits with 0."""
-    if polled(view) or view.partitions is None:
+    if polled(view) or not view.consumes:
         return ()
     seconds = view.stalled_time.at(now_ms - COUNTED_LATE_MS)
     return [((limit,), seconds[limit]) for limit in Limit]
@@ -100,7 +100,7 @@ def group_stalls(view: GroupView, now_ms: int) -> Values:
 
 def partition_seconds(view: GroupView, now_ms: int, index: int) -> Values:
     """Return the stalled (``index`` 0) or all (``index`` 1) partition-seconds at ``now_ms``."""
-    if polled(view) or view.partitions is None:
+    if polled(view) or not view.consumes:
         return ()
     return (((), partition_seconds_at(view, now_ms)[index]),)
 

@@ -29,7 +29,8 @@ def build_view(
     """
     value = generation.value
     sizes = {topic: count for topic, count in generation.topics.items() if topic in members.topics}
-    partitions = sum(sizes.values()) if are_consumers(generation) else None
+    consumes = are_consumers(generation)
+    partitions = sum(sizes.values()) if consumes else None
     if quality is not None:
         members.aim(quality.targets)
     loads = members.loads
@@ -49,6 +50,7 @@ def build_view(
         members=loads,
         static_members=members.static,
         streams_tasks=members.streams_tasks if generation.group_type is GroupType.STREAMS else None,
+        consumes=consumes,
         partitions=partitions,
         unassigned=partitions - members.served(sizes) if context.topics.known and partitions is not None else None,
         copartition_breaks=copartition_breaks(declared, sizes, loads) if declared else None,

@@ -213,14 +213,9 @@ class TrackedGroup:
         empty = self.history.empty_time.now
         if empty and not view.members and not self._context.may_be_empty(self.group):
             # Without members the group subscribes to nothing: use the partitions that its last members left.
-            size_known = view.partitions is not None and empty.partitions is not None
-            partitions = empty.partitions if size_known else view.partitions
-            view = replace(
-                view,
-                empty=self.history.empty_time.explained(view.last_episode),
-                partitions=partitions,
-                unassigned=empty.partitions if size_known else None,
-            )
+            partitions = empty.partitions if view.consumes else None
+            explained = self.history.empty_time.explained(view.last_episode)
+            view = replace(view, empty=explained, partitions=partitions, unassigned=partitions)
         now = None
         if view.unassigned and not view.running:
             now = UnownedPartitions(UnownedReason.EMPTY if view.empty else UnownedReason.UNASSIGNED, view.unassigned)

@@ -167,8 +167,9 @@ class GroupView:
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
-    ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to. ``unowned``:
-    partition-seconds without an owner. ``stalled_time``: the stalls of the group, as of
+    ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to; None if the last members
+    are unknown. ``consumes``: its members are consumers, known from records. ``unowned``: partition-seconds without an
+    owner. ``stalled_time``: the stalls of the group, as of
     ``counted_until_ms``. ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is
     not computed yet. ``judged_version``: the version of the view whose quality this view shows; in very large groups,
     that view is some seconds older.
@@ -188,6 +189,7 @@ class GroupView:
     static_members: int = 0
     streams_tasks: Mapping[TaskKind, int] | None = None
     idle_members: int | None = None
+    consumes: bool = False
     partitions: int | None = None
     unassigned: int | None = None
     skew_ratio: float | None = None

@@ -14,7 +14,6 @@ import re
 import textwrap
 from collections.abc import Callable, Container, Sequence
 
-from rebalance_agent.api.shapes import HostSpreadSummary
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.visible_names import visible
@@ -36,7 +35,7 @@ __all__ = [
     "minute",
     "moment",
     "moment_to_second",
-    "one_host_text",
+    "partition_seconds",
     "partition_seconds_text",
     "percent",
     "plural",
@@ -144,7 +143,13 @@ def count(value: float | None) -> str:
 
 def amount(value: float) -> str:
     """Return partition-seconds or hours: ``83,214``; with a decimal below ten: ``4.2``; or ``0``."""
-    return f"{value:,.1f}" if 0 < value < 10 else count(value)  # noqa: PLR2004 - two digits
+    return partition_seconds(value) if 0 < value < 10 else count(value)  # noqa: PLR2004 - two digits
+
+
+def partition_seconds(value: float) -> str:
+    """Return partition-seconds with one decimal, or three if one would show a positive value as 0: ``0.036``."""
+    text = f"{value:,.1f}"
+    return f"{value:.3f}" if text == "0.0" and value >= 0.0005 else text  # noqa: PLR2004 - half a millisecond
 
 
 def share(part: float, whole: float) -> float:
@@ -241,7 +246,7 @@ def partition_seconds_text(stall: Stall | None) -> str:
     """Return stalled partition-seconds, summed over partitions: ``8.0``, ``8.0 - 12.5`` or ``8.0 or more``."""
     if stall is None:
         return UNKNOWN
-    return bounds_text(stall.partition_seconds, stall.upper_partition_seconds, "{:.1f}".format)
+    return bounds_text(stall.partition_seconds, stall.upper_partition_seconds, partition_seconds)
 
 
 def span(lower_seconds: float | None, upper_seconds: float) -> str:
@@ -276,12 +281,6 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
         return "no partition is known to be stalled"
     number = "up to " if not stalled_min else f"{stalled_min} to " if stalled_min < stalled_max else ""
     return f"{number}{plural(stalled_max, 'partition')} {'is' if stalled_max == 1 else 'are'} stalled"
-
-
-def one_host_text(spread: HostSpreadSummary) -> str:
-    """Return the number of topics on one host: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
-    topics = f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')}"
-    return f"{topics} have all their partitions on one of {spread.hosts} hosts"
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

@@ -201,7 +201,12 @@ def test_an_observer_shows_the_library_and_the_values_of_each_member_behind_a_ga
             labels = {"consumergroup": group, "client_id": "behind", "host": "127.0.0.1"}
             eventually(lambda: through.metric(f"{PREFIX}poll_idle_ratio", **labels) is not None)
             behind.close()
-            eventually(lambda: "The client of behind measured: " in observer.get(f"/group?name={group}")[1])
+            eventually(
+                lambda: (
+                    "The client of behind measured, up to its last push to the gateway: "
+                    in observer.get(f"/group?name={group}")[1]
+                )
+            )
         finally:
             for each in (beside, behind):
                 each.close()

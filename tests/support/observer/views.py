@@ -76,6 +76,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         static_members=1,
         streams_tasks={TaskKind.ACTIVE: 6, TaskKind.STANDBY: 4, TaskKind.WARMUP: 1},
         idle_members=0,
+        consumes=True,
         partitions=6,
         unassigned=0,
         skew_ratio=4 / 3,

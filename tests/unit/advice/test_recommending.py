@@ -131,7 +131,7 @@ def test_advice_ignores_few_topics_on_one_host_or_as_many_as_by_chance(spread):
 def test_with_equal_balance_the_shorter_stall_is_preferred():
     advice = recommend(found(figures(), sticky=figures(stalled=99), cooperative_sticky=figures(stalled=20, moved=12)))
     assert (advice.strategy, advice.saved_partition_seconds, advice.saved_moves) == ("cooperative-sticky", 80, -2)
-    assert "instead of 100, though 12 partitions would have moved instead of 10. " in advice.sentence
+    assert "instead of 100 (both predicted), though 12 partitions would have moved instead of 10. " in advice.sentence
 
 
 def test_without_known_stalls_fewer_moves_are_preferred():
@@ -187,6 +187,27 @@ def test_with_librdkafka_the_group_must_stop_and_the_cost_is_named():
     assert "stop all members" in sentence
     assert "each second of the stop costs 12 partition-seconds" in sentence
     assert "KIP-848" in sentence
+
+
+@pytest.mark.parametrize(
+    ("own", "better", "compared"),
+    [
+        (figures(stalled=100), figures(stalled=0), ", as much as the change saves in 2 rebalances. "),
+        (figures(stalled=3.3), figures(stalled=1.7), ", as much as the change saves in 75 rebalances. "),
+        (figures(stalled=60_000), figures(stalled=0), ", as much as the change saves in 1 rebalance. "),
+        (figures(skew=1.5, stalled=1), figures(stalled=9), ". "),
+    ],
+)
+def test_the_cost_of_a_stop_is_compared_with_the_saving_per_rebalance(own, better, compared):
+    history = replace(found(own, cooperative_sticky=better), clients=((ClientKind.LIBRDKAFKA,),), partitions=12)
+    assert f"each second of the stop costs 12 partition-seconds{compared}" in recommend(history).sentence
+
+
+def test_advice_marks_stalls_and_savings_as_predictions():
+    restarts = {"avoided": 2, "avoided_partition_seconds": 60.0}
+    sentence = recommend(found(figures(**restarts), cooperative_sticky=figures(stalled=20, **restarts))).sentence
+    assert "stalled for 20 partition-seconds instead of 100 (both predicted); a group.instance.id" in sentence
+    assert "would have avoided 2 rebalances and saved 60 partition-seconds (predicted)." in sentence
 
 
 @pytest.mark.parametrize(
@@ -298,7 +319,7 @@ def test_the_value_of_static_membership_is_its_savings_minus_its_waits():
     assert (advice.static_membership, advice.saved_partition_seconds) == (True, 40.0)
     assert advice.sentence == (
         "No strategy better than range is known for this group; but a group.instance.id for each member would have "
-        "avoided 6 rebalances and saved 40 partition-seconds."
+        "avoided 6 rebalances and saved 40 partition-seconds (predicted)."
     )
     assert not recommend(found(figures(waited_partition_seconds=59.5, **restarts))).static_membership
 

@@ -6,18 +6,22 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import OFFSET_INVALID
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
+from rebalance_agent.cluster import admin_answers
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 
 
 def cluster(offsets):
-    """One whose brokers give these offsets by partition."""
+    """One whose brokers give these offsets by partition. A list has one result per request."""
 
-    def answered(offset):
-        future = Future()
-        future.set_result(SimpleNamespace(offset=offset))
+    def answered(result):
+        offset, future = result.pop(0) if isinstance(result, list) else result, Future()
+        if isinstance(offset, KafkaException):
+            future.set_exception(offset)
+        else:
+            future.set_result(SimpleNamespace(offset=offset))
         return future
 
     made = Cluster({"bootstrap.servers": "127.0.0.1:9", "log_level": "0"})
@@ -56,3 +60,21 @@ def test_of_several_topics_those_are_left_out_whose_leader_went(ask):
 def test_a_time_after_the_last_record_is_no_failure():
     assert cluster({0: 20, 1: -1}).offsets_since("t", [0, 1], 5) == {0: 20}
     assert cluster({0: 20, 1: -1}).offsets_at(dict.fromkeys(SEVERAL, 5)) == {("t", 0): 20, ("t", 1): -1}
+
+
+def refused(code):
+    return KafkaException(KafkaError(code))
+
+
+@pytest.mark.parametrize("code", [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE])
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_the_leader_of_a_new_topic_is_asked_again_for_a_while(monkeypatch, ask, code):
+    monkeypatch.setattr(admin_answers, "LEADER_WAITS_S", (0.0, 0.0))
+    assert ask(cluster({0: 20, 1: [refused(code), refused(code), 30]})) == {0: 20, 1: 30}
+    with pytest.raises(ClusterError):
+        ask(cluster({0: 20, 1: [refused(code)] * 3}))
+
+
+def test_other_errors_are_not_repeated():
+    with pytest.raises(ClusterError):
+        cluster({0: [refused(KafkaError.UNKNOWN_TOPIC_OR_PART), 20]}).end_offsets("t", [0])

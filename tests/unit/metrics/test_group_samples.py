@@ -230,7 +230,7 @@ def test_both_counters_of_the_slo_advance_during_a_rebalance():
 
 def test_a_group_with_unknown_partitions_has_no_slo_series():
     shown = {rows.IN_PROGRESS, rows.EMPTY_SECONDS, rows.SLOWEST_MEMBER, rows.DEPARTURES}
-    assert running(full_view(partitions=None)).keys() == shown
+    assert running(full_view(consumes=False, partitions=None)).keys() == shown
 
 
 def test_the_age_of_an_empty_group_grows_with_time_and_its_counters_by_its_partitions():

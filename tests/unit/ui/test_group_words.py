@@ -1,13 +1,18 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.api.view_shapes import build_detail
+from rebalance_agent.api.shapes import RebalanceDetail
+from rebalance_agent.api.view_shapes import build_detail, build_rebalance
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.views import MemberLoad
-from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
+from rebalance_agent.ui.page.group_page import group_content
+from rebalance_agent.ui.sentences.explanation import explanation_of, paragraphs
+from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, headline, member_table
 from rebalance_agent.ui.sentences.named_members import PartitionMove, member_names, moves, partitions_text
 from rebalance_agent.ui.words import (
     UNKNOWN,
@@ -17,6 +22,7 @@ from rebalance_agent.ui.words import (
     in_words,
     listed,
     moment,
+    partition_seconds,
     partition_seconds_text,
     plural,
     printable,
@@ -74,6 +80,30 @@ def test_no_line_ends_between_a_number_and_its_unit(amount, indent):
 def test_bounds_read_as_words_in_a_sentence():
     assert in_words(bounds_text(0.148, 5.1)) == "148 ms to 5.1 s"
     assert in_words("up to 4.9 s") == "up to 4.9 s"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0.0"), (0.0004, "0.0"), (0.036, "0.036"), (0.05, "0.1"), (0.31, "0.3"), (1234.56, "1,234.6")],
+)
+def test_no_positive_number_of_partition_seconds_is_shown_as_zero(value, text):
+    assert partition_seconds(value) == text
+
+
+def test_explain_the_page_and_watch_show_a_short_stall_alike():
+    stall = Stall(None, 0.018, 0.036, Basis.BOUND)
+    view = full_view(running=None)
+    view = replace(
+        view,
+        last_episode=replace(view.last_episode, stall=stall),
+        counters=replace(view.counters, stalled_partition_seconds=0.036),
+    )
+    close_up = GroupCloseUp(build_detail(view, NOW), (), None, None)
+    detail = RebalanceDetail("g", build_rebalance([view.last_episode]), (view.last_episode,), ())
+    assert "in total at least 0.036 stalled partition-seconds" in " ".join(paragraphs([detail], (), 1)[0].split())
+    assert partition_seconds_text(stall) == "0.036 or more"
+    assert "at least 0.036 stalled partition-seconds" in headline(close_up)
+    assert "0.036 or more" in group_content(close_up, (), 0, explanation_of((), (), 3))
 
 
 def test_a_bound_is_shown_with_both_limits():

@@ -143,6 +143,12 @@ def test_an_unknown_group_is_a_page_with_the_error(name):
     status, _, page = get(site([full_view("g")]), f"group?name={name}")
     assert status == 404
     assert "There is no such group" in page
+    assert "did you mean" not in page
+
+
+def test_the_page_of_an_unknown_group_names_a_similar_group():
+    _, _, page = get(site([full_view("payments"), full_view("orders")]), "group?name=paymets")
+    assert "or groups_deny excludes it; did you mean payments?" in page
 
 
 @pytest.mark.parametrize("query", ["sort=x", "offset=-1", "match=" + "x" * 300, "%ff", "x" * 9_000])

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 import structlog
 
-from rebalance_agent.api.group_source import GroupSource
-from rebalance_agent.api.query import GroupQuery, NotKnownError
-from rebalance_agent.api.routes import LIMIT_MAX
+from rebalance_agent.api.group_source import GroupSource, meant_group
+from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceList
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.cli.inputs.agent_api import AgentApi
@@ -25,7 +24,6 @@ from rebalance_agent.runtime.settings.agent_ports import WEB_PORT
 from rebalance_agent.runtime.settings.kafka_config import read_secret
 from rebalance_agent.runtime.watch.history_reader import GroupPast, read_past
 from rebalance_agent.ui.words import printable
-from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
     "URL",
@@ -124,8 +122,7 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
     try:
         return groups.rebalances(group)
     except NotKnownError as error:
-        names = [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups]
-        meant = did_you_mean(group, names)
+        meant = meant_group(groups, group)
         # The similar name replaces the last part of the text, which names the command that lists the groups.
         unknown, _, rest = str(error).rpartition("; ")
         raise NotKnownError(f"{unknown or rest}{meant}" if meant else str(error)) from None

@@ -12,7 +12,7 @@ from rebalance_agent.advice.migration.migration_report import MigrationReport, P
 from rebalance_agent.advice.migration.migration_steps import MigrationStep
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, partition_seconds, plural, printable, table_text, wrapped
 
 __all__ = ["as_json", "readiness_text", "report_text", "step_text", "unsettled_text", "what_if_text"]
 
@@ -131,7 +131,7 @@ def _row(name: str, figures: Figures, stalled_max: float | None) -> tuple[str, .
         f"{figures.skew_max:.2f}",
         str(figures.moved),
         str(figures.excess),
-        bounds_text(figures.stalled_partition_seconds, stalled_max, "{:.1f}".format) if figures.stalls else UNKNOWN,
+        bounds_text(figures.stalled_partition_seconds, stalled_max, partition_seconds) if figures.stalls else UNKNOWN,
     )
 
 
@@ -165,7 +165,7 @@ def _period(name: str, period: Period) -> tuple[str, ...]:
         printable(period.assignor or UNKNOWN),
         str(period.rebalances),
         str(period.moved),
-        bounds_text(period.stalled_min, period.stalled_max, "{:.1f}".format),
+        bounds_text(period.stalled_min, period.stalled_max, partition_seconds),
         UNKNOWN if skew is None else f"{skew:.2f}",
     )
 

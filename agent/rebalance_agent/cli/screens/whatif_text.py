@@ -11,7 +11,7 @@ from rebalance_agent.advice.figures import STALLS_FIELDS
 from rebalance_agent.advice.replay.eligible_strategies import family
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, partition_seconds, plural, printable, table_text, wrapped
 
 __all__ = ["CSV_COLUMNS", "as_json", "csv_rows", "text"]
 
@@ -112,7 +112,7 @@ def _without(row: tuple[str, ...]) -> tuple[str, ...]:
 
 def _recorded_stalls(what_if: WhatIf) -> str:
     """Return both bounds of the recorded partition-seconds."""
-    return bounds_text(what_if.recorded.stalled_partition_seconds, what_if.recorded_upper, "{:.1f}".format)
+    return bounds_text(what_if.recorded.stalled_partition_seconds, what_if.recorded_upper, partition_seconds)
 
 
 def _row(name: str, protocol: str, figures: Figures, anew: HostSpread | None) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def _row(name: str, protocol: str, figures: Figures, anew: HostSpread | None) ->
         UNKNOWN if anew is None else str(anew.clustered),
         str(figures.moved),
         str(figures.excess),
-        f"{figures.stalled_partition_seconds:.1f}" if figures.stalls else UNKNOWN,
+        partition_seconds(figures.stalled_partition_seconds) if figures.stalls else UNKNOWN,
     )
 
 
@@ -151,10 +151,10 @@ def _trust(what_if: WhatIf) -> Iterator[str]:
         else:
             yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
-    recorded = _recorded_stalls(what_if)
+    recorded, predicted = _recorded_stalls(what_if), partition_seconds(what_if.predicted.stalled_partition_seconds)
     yield wrapped(
         f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For the recorded "
-        f"assignments the model predicts {what_if.predicted.stalled_partition_seconds:.1f}; the recorded value is "
+        f"assignments the model predicts {predicted}; the recorded value is "
         f"{'unknown' if recorded == UNKNOWN else recorded}."
     )
 

@@ -28,7 +28,7 @@ from rebalance_agent.demo.screens.closing_tables import (
 from rebalance_agent.demo.screens.fitted_table import fitted_lines
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
-from rebalance_agent.ui.words import one_host_text
+from rebalance_agent.ui.sentences.host_spread_text import one_host_text
 
 __all__ = ["Board", "Screen", "draw"]
 

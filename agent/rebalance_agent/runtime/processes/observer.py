@@ -47,7 +47,7 @@ from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.runtime.sinks.sinks import ClusterEvents
 from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.runtime.watch.episode_log import EpisodeLog
-from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
+from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster, watch_cluster
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
@@ -193,6 +193,7 @@ class Observer:
             publisher = self._sinks.publisher
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
+        watch_cluster(cluster, self._health, stop)
 
     def _refresh(self) -> bool:
         """Write texts of /metrics; return whether some are left to write."""

@@ -29,7 +29,7 @@ from rebalance_agent.ui.sentences.group_detail import (
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.unsettled import pending_text, unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, printable, shortened, stalled_partitions_text
+from rebalance_agent.ui.words import escaped, partition_seconds, printable, shortened, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -127,7 +127,7 @@ def _facts(detail: GroupDetail) -> str:
             *((("topics on one host", _on_one_host(summary.host_spread)),) if summary.host_spread else ()),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'excess')}"),
-            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f} or more"),
+            ("stalled partition-seconds", f"{partition_seconds(counters.stalled_partition_seconds)} or more"),
         )
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
-from rebalance_agent.api.group_source import GroupSource
+from rebalance_agent.api.group_source import GroupSource, meant_group
 from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX, GroupQuery, NotKnownError
 from rebalance_agent.api.routes import LIMIT_MAX
@@ -49,6 +49,11 @@ characters each."""
 CACHED_MS_MAX = 10_000
 """Longest time (ms) for which a page is cached: later reports of members change its sentences, but not the cache
 key."""
+
+_UNKNOWN_GROUP = (
+    "There is no such group: the name is not right, the group was deleted, or the setting groups_allow or groups_deny "
+    "excludes it"
+)
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2f6fde"/>'
@@ -101,9 +106,12 @@ class GroupPages:
         """Return the HTML of one group's page.
 
         Raises:
-            NotKnownError: there is no such group.
+            NotKnownError: there is no such group; the text names a group with a similar name, if there is one.
         """
-        detail, remembered = self._groups.group(group), self._groups.rebalances(group)
+        try:
+            detail, remembered = self._groups.group(group), self._groups.rebalances(group)
+        except NotKnownError:
+            raise NotKnownError(f"{_UNKNOWN_GROUP}{meant_group(self._groups, group) or '.'}") from None
         savings = self._savings(group)
         key = replace(detail, now_ms=0), remembered, detail.now_ms // CACHED_MS_MAX, savings
         with self._lock:
@@ -161,9 +169,8 @@ class Site:
                 title, main, every_s = self._front(parameters)
         except InvalidInputError as error:
             return "400 Bad Request", HTML, _problem(str(error), links)
-        except NotKnownError:
-            gone = "There is no such group: it was deleted, or the setting groups_allow or groups_deny excludes it."
-            return "404 Not Found", HTML, _problem(gone, links, every_s=LIST_EVERY_S)
+        except NotKnownError as error:
+            return "404 Not Found", HTML, _problem(printable(str(error)), links, every_s=LIST_EVERY_S)
         return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every_s)
 
     def _front(self, parameters: Mapping[str, str]) -> tuple[str, str, float]:

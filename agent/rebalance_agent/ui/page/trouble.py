@@ -18,6 +18,7 @@ from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.group_detail import HOUR_MS
 from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
+from rebalance_agent.ui.sentences.host_spread_text import one_host_text
 from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_return, is_storm
 from rebalance_agent.ui.sentences.unsettled import pending_text
 from rebalance_agent.ui.svg.pieces import trigger_name
@@ -25,7 +26,6 @@ from rebalance_agent.ui.words import (
     TIMES,
     in_words,
     listed,
-    one_host_text,
     plural,
     printable,
     rounded_duration,

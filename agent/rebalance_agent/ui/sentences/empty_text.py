@@ -78,7 +78,9 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
     today = now_ms - empty.since_ms < EMPTY_SECONDS_MAX * 1000
     since = f"{time_of_day(empty.since_ms)} UTC" if today else moment_to_second(empty.since_ms)
     parts = [f"Empty since {since}"]
-    if empty.members:
+    if empty.members is None:
+        parts.append("its last members departed before the agent observed the group")
+    elif empty.members:
         one, several = _WENT[empty.cause]
         members = plural(empty.members, "member")
         went = f"its last member {one}" if empty.members == 1 else f"its last {members} {several}"

@@ -27,6 +27,7 @@ from rebalance_agent.ui.words import (
     in_words,
     listed,
     moment,
+    partition_seconds,
     partition_seconds_text,
     plural,
     printable,
@@ -189,9 +190,12 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
             waited = f", {duration(first.sync_seconds or 0)} of it waiting for the leader{named} to assign"
         elif (closing.assignor_wait_seconds or 0) >= took / 2:
             waited = f", {duration(closing.assignor_wait_seconds or 0)} of it waiting for the coordinator to assign"
-        elif (closing.reconcile_seconds or 0) >= took / 2:
-            seconds = duration(closing.reconcile_seconds or 0)
-            waited = f", {seconds} of it waiting for every member to reach its target assignment"
+        elif (reached := closing.reconcile_seconds) is not None:
+            # Each further change of the group leads to another target assignment.
+            targeted = duration(max(0, took - reached))
+            waited = (
+                f": {targeted} until the last target assignment, then {duration(reached)} until all members reached it"
+            )
         # A member that sends no reports may have been asked to rejoin before the first reported revocation.
         reported = first.phases.started_evidence in (Evidence.MEMBERS, Evidence.GATEWAY)
         took_text = f"at least {duration(took)}" if reported else duration(took)
@@ -255,7 +259,7 @@ def _span(stall: Stall, bounds_from: str) -> str:
 
 def _total(stall: Stall) -> str:
     if stall.upper_partition_seconds is None:
-        return f"at least {stall.partition_seconds:.1f}"
+        return f"at least {partition_seconds(stall.partition_seconds)}"
     return in_words(partition_seconds_text(stall))
 
 

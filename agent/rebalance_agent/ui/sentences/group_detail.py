@@ -12,6 +12,7 @@ from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
 from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text
 from rebalance_agent.ui.sentences.group_stall import group_stall_text
+from rebalance_agent.ui.sentences.host_spread_text import one_host_text
 from rebalance_agent.ui.sentences.named_members import member_names, moves, partitions_text
 from rebalance_agent.ui.sentences.unsettled import pending_text
 from rebalance_agent.ui.task_words import STREAMS_HEADINGS, member_cells
@@ -20,7 +21,7 @@ from rebalance_agent.ui.words import (
     ago,
     duration,
     in_words,
-    one_host_text,
+    partition_seconds,
     partition_seconds_text,
     plural,
     printable,
@@ -106,7 +107,7 @@ def headline(close_up: GroupCloseUp) -> str:
     totals = [
         f"since the agent started: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
         f"{counters.moved} partitions moved, {counters.moved_excess} excess moves",
-        f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
+        f"at least {partition_seconds(counters.stalled_partition_seconds)} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 

@@ -59,8 +59,10 @@ def test_a_group_with_members_has_age_zero_and_one_without_any_before_has_none()
 def test_a_group_empty_before_the_observers_start_has_only_the_time():
     view = run(record(1_000, 7, live=False), WHOLE).view("g")
     assert view.empty == EmptyGroup(T0 + 1_000)
-    assert view.unassigned is None
+    assert (view.partitions, view.unassigned) == (None, None)
     assert seconds(view, 90_000) == {"empty": 0, "unassigned": 0}
+    text = empty_text(build_summary(view), T0 + 90_000)
+    assert text.endswith("UTC; its last members departed before the agent observed the group")
 
 
 def test_consumers_that_join_and_fail_do_not_reset_the_time_of_an_empty_group():

@@ -12,6 +12,7 @@ from rebalance_agent.ui.sentences.explained.client_text import CLIENTS_MAX
 from rebalance_agent.ui.sentences.explanation import explanation_of, whole_rebalances
 from support.tracker.tracking import left, listed, member, record, said, tick, topics, watch
 
+MEASURED = "The client of client-b measured, up to its last push to the gateway"
 EVERY = ClientMetrics(3.5, 2.0, 29.0, 28.0, 0.015, 0.35)
 
 
@@ -38,16 +39,17 @@ def clients(found):
 def test_the_values_of_a_member_that_is_gone_are_listed():
     (found,) = clients(sentences("ab", "a", pushing(left("b", 80_100, 1), EVERY)))
     assert found == (
-        "The client of client-b measured: longest time between polls 29.0 s (limit 30.0 s), 28.0 s since its last "
-        "poll, 2% of the time in poll(), longest commit 350 ms, longest rebalance 3.5 s, 2 failed rebalances."
+        f"{MEASURED}: longest time between polls 29.0 s (limit 30.0 s), 28.0 s since its last poll, 2% of the time in "
+        "poll(), longest commit 350 ms, longest rebalance 3.5 s, 2 failed rebalances."
     )
 
 
 @pytest.mark.parametrize(
     ("metrics", "text"),
     [
-        (ClientMetrics(failed_rebalances=1.0), ["The client of client-b measured: 1 failed rebalance."]),
-        (ClientMetrics(idle_ratio=0.0), ["The client of client-b measured: 0% of the time in poll()."]),
+        (ClientMetrics(failed_rebalances=1.0), [f"{MEASURED}: 1 failed rebalance."]),
+        (ClientMetrics(0.0, 0.0, 0.0, 0.0, None, 0.0), []),
+        (ClientMetrics(idle_ratio=0.0), [f"{MEASURED}: 0% of the time in poll()."]),
         (ClientMetrics(), []),
         (None, []),
     ],
@@ -59,7 +61,7 @@ def test_only_values_that_were_pushed_are_listed(metrics, text):
 def test_the_last_push_counts():
     revoked = pushing(said(Callback.REVOKED, "b", 80_000, 80_050, 1, (1,)), EVERY)
     found = clients(sentences("ab", "a", revoked, pushing(left("b", 80_100, 1), ClientMetrics(idle_ratio=0.5))))
-    assert found == ["The client of client-b measured: 50% of the time in poll()."]
+    assert found == [f"{MEASURED}: 50% of the time in poll()."]
 
 
 def test_members_that_have_nothing_to_do_with_the_rebalance_are_not_listed():

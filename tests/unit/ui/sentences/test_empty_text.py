@@ -18,6 +18,7 @@ from rebalance_agent.ui.sentences.group_table import EMPTY_LINES_MAX, empty_line
 from support.observer.views import NOW, full_view
 
 SINCE = NOW - 600_000
+UNSEEN = "its last members departed before the agent observed the group"
 
 
 def emptied(name="orders", since_ms=SINCE, unassigned=12, **changes):
@@ -71,12 +72,12 @@ def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, exp
             emptied(members=1, unassigned=1, cause=Trigger.MEMBER_LEFT),
             "Empty since 22:03:20 UTC; its last member left (normal after a planned stop); 1 partition has no owner",
         ),
-        (emptied(members=None, partitions=None, unassigned=None), "Empty since 22:03:20 UTC"),
+        (emptied(members=None, partitions=None, unassigned=None), f"Empty since 22:03:20 UTC; {UNSEEN}"),
         (
             emptied(since_ms=NOW - 86_400_000, members=None, unassigned=None),
-            "Empty since 2023-11-13 22:13:20 UTC",
+            f"Empty since 2023-11-13 22:13:20 UTC; {UNSEEN}",
         ),
-        (emptied(since_ms=NOW + 5_000, members=None, unassigned=None), "Empty since 22:13:25 UTC"),
+        (emptied(since_ms=NOW + 5_000, members=None, unassigned=None), f"Empty since 22:13:25 UTC; {UNSEEN}"),
     ],
 )
 def test_a_sentence_contains_only_known_facts(view, text):

@@ -10,7 +10,7 @@ from rebalance_agent.model.reported.seat_event import names_seat
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.explained.departed import departed, described
 from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
-from rebalance_agent.ui.words import listed, plural, printable
+from rebalance_agent.ui.words import listed, partition_seconds, plural, printable
 
 __all__ = ["rollout_text", "why"]
 
@@ -32,7 +32,7 @@ def rollout_text(event: RolloutEvent) -> str:
     return (
         f"A rollout of {workload}{images} {replaced} {members} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
-        f"and cost at least {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
+        f"and cost at least {partition_seconds(event.stalled_partition_seconds)} stalled partition-seconds{state}."
     )
 
 
