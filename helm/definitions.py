@@ -56,9 +56,16 @@ def definitions() -> dict[str, Schema]:
         "stages": _stages(),
         "sidecarSettings": _settings(GatewaySettings),
         "seatLeases": _seat_leases(),
+        "bootstrapServers": _bootstrap_servers(),
         "injectionAnnotations": _annotations_of_injection(),
         "injectionParameters": _parameters_of_injection(),
     }
+
+
+def _bootstrap_servers() -> Schema:
+    """Return the schema of the addresses that a sidecar's annotation may have; they can also be empty."""
+    form = yaml.safe_load(INJECTION.read_text(encoding="utf-8"))["bootstrap-servers"]["form"]
+    return {"type": "string", "pattern": f"^({form})?$"}
 
 
 def _annotations_of_injection() -> Schema:
