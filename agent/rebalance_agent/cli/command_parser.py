@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from rebalance_agent.visible_names import did_you_mean
 
-__all__ = ["CommandParser", "add_command", "moment_ms", "not_empty", "number", "one_of", "whole_number"]
+__all__ = ["CommandParser", "add_command", "moment_ms", "not_empty", "number", "one_of", "refuse", "whole_number"]
 
 DIGITS_MAX = 12
 """Maximum number of digits in a whole number; no bound has as many."""
@@ -21,7 +21,11 @@ USAGE_LINES_MAX = 3
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser with short errors, and with help that begins with examples. Parsers of added commands are the same."""
+    """A parser with short errors, whole names of flags, and help that begins with examples; so are added commands."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - as in argparse
+        """Create a parser that refuses shortened flags: after an upgrade, they could mean other flags."""
+        super().__init__(*arguments, allow_abbrev=False, **options)
 
     def format_help(self) -> str:
         """Return the help; the examples of the epilog come before the flags, of which a command may have dozens."""
@@ -61,6 +65,19 @@ def add_command(
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
+    """Exit with an error for an unknown argument of the command; the error contains the most similar argument."""
+    flag = word.partition("=")[0]
+    if not flag.startswith("-"):
+        parser.error(f"unexpected argument {word!r}")
+    name = flag.lstrip("-")
+    places = [str(action.metavar) for action in parser._actions if not action.option_strings]  # noqa: SLF001 - see `error`
+    if place := next((place for place in places if name and place.lower().startswith(name)), None):
+        parser.error(f"there is no flag {flag}; {place} is written without a flag")
+    meant = did_you_mean(name, re.findall(r"--([a-z][a-z-]+)", parser.format_help()), "--")
+    parser.error(f"there is no flag {flag}{meant}")
 
 
 def not_empty(text: str) -> str:

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-from rebalance_agent.cli.command_parser import CommandParser
+from rebalance_agent.cli.command_parser import CommandParser, refuse
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.visible_names import did_you_mean
 
@@ -62,8 +62,11 @@ def run(args: argparse.Namespace) -> int:
         args.parser.error(f"there is no stage {args.stage!r}{meant}")
     module = importlib.import_module(f"rebalance_agent.cli.pipeline.{args.stage}")
     parser = CommandParser(prog="rebalance-agent pipeline")
-    module.add_parser(parser.add_subparsers())
-    options = parser.parse_args([args.stage, *args.rest])
+    stages = parser.add_subparsers()
+    module.add_parser(stages)
+    options, unknown = parser.parse_known_args([args.stage, *args.rest])
+    if unknown:
+        refuse(unknown[0], stages.choices[args.stage])
     try:
         return int(options.run(options))
     except InvalidInputError as error:
