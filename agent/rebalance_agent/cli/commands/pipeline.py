@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-from rebalance_agent.cli.command_parser import CommandParser, refuse
+from rebalance_agent.cli.command_parser import AnyText, CommandParser, refuse
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.visible_names import did_you_mean
 
@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG.format(stages=stages),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("stage", metavar="STAGE", help="one of the stages below")
+    parser.add_argument("stage", type=AnyText(STAGES), metavar="STAGE", help="one of the stages below")
     rest = parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     rest.required = False  # otherwise the error about a missing stage would also name this argument
     parser.set_defaults(run=run, parser=parser)
