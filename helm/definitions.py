@@ -32,6 +32,12 @@ OF_THE_CHART = (
 INJECTION = Path(__file__).parent / "rebalance-agent" / "files" / "injection.yaml"
 """The file with the allowed annotations and parameters of injected sidecars."""
 
+_SERVER = (
+    r" *((PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://)?"
+    r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:([1-5]?[0-9]{1,4}|6[0-5][0-9]{3}))? *"
+)
+"""Pattern of one address in ``bootstrap.servers``: protocol and port are optional, as in the agent's settings."""
+
 _DURATION = {"type": "string", "pattern": r"^\d+(ms|[smhd])$"}
 _KEPT = ("type", "enum", "minimum", "maximum", "maxLength", "description", "default")
 
@@ -56,16 +62,10 @@ def definitions() -> dict[str, Schema]:
         "stages": _stages(),
         "sidecarSettings": _settings(GatewaySettings),
         "seatLeases": _seat_leases(),
-        "bootstrapServers": _bootstrap_servers(),
+        "bootstrapServers": {"type": "string", "pattern": f"^( *|{_SERVER}(,{_SERVER})*,?)$"},
         "injectionAnnotations": _annotations_of_injection(),
         "injectionParameters": _parameters_of_injection(),
     }
-
-
-def _bootstrap_servers() -> Schema:
-    """Return the schema of the addresses that a sidecar's annotation may have; they can also be empty."""
-    form = yaml.safe_load(INJECTION.read_text(encoding="utf-8"))["bootstrap-servers"]["form"]
-    return {"type": "string", "pattern": f"^({form})?$"}
 
 
 def _annotations_of_injection() -> Schema:

@@ -72,7 +72,7 @@ def test_messages_for_refused_values_are_documented():
 
 
 def test_messages_for_inconsistent_values_are_documented():
-    cells = first_column(TROUBLES, "message ends with | why")
+    cells = first_column(TROUBLES, "the message ends with | reason")
     given = ["observer.events.enabled=true", "pipeline.enabled=true", "injection.enabled=true"]
     for cell, values in zip(cells, given, strict=True):
         assert cell.removesuffix(" ...") in refused("--set", values, "--kube-version", "1.33.1")
@@ -89,7 +89,7 @@ def test_the_message_for_an_unknown_parameter_is_documented():
 
 
 def test_messages_of_settings_that_prevent_the_observers_start_are_documented(tmp_path, capsys):
-    wrong = {"settle_second": "5", "groups_deny": "'['"}
+    wrong = {"settle_second": "5", "kafka": "{bootstrap.servers: 'kafka:99999'}", "groups_deny": "'['"}
     cells = [each for each in first_column(TROUBLES, "last line of the log | what to do") if each.startswith(OBSERVER)]
     for cell, (name, value) in zip(cells, wrong.items(), strict=True):
         path = tmp_path / "settings.yaml"

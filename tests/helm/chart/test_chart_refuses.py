@@ -24,7 +24,7 @@ WRONG = {
             {"kafka": {"bootstrapServers": f"kafka:9092,{address}"}},
             "/kafka/bootstrapServers.*pattern",
         )
-        for address in ("kafka", "http://kafka:9092", "a:99999")
+        for address in ("kafka:port", "http://kafka:9092", "a:99999")
     },
     "a port that is none": ({"observer": {"service": {"port": 70000}}}, "/observer/service/port.*maximum"),
     "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest.*pattern"),
