@@ -12,15 +12,15 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.agent_ports import SERVERS_HELP
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
-from rebalance_agent.runtime.settings.text_types import KAFKA_PORT, SERVERS
+from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.runtime.settings.webhook_target import is_shown_whole
 
 __all__ = [
     "HELP_GROUPS",
     "add_flags",
-    "add_servers_flag",
     "default_text",
     "environment_variable",
     "flag",
@@ -70,7 +70,9 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
     groups[titles["config"]].add_argument(
         "--config", metavar="FILE", default=None, help=f"YAML or TOML file with settings (env {ENV_PREFIX}CONFIG)"
     )
-    add_servers_flag(groups[titles["bootstrap_servers"]])
+    groups[titles["bootstrap_servers"]].add_argument(
+        "--bootstrap-servers", metavar="HOST:PORT,...", default=None, help=SERVERS_HELP
+    )
     for name, field in fields.items():
         groups[titles[name]].add_argument(
             flag(name),
@@ -80,15 +82,6 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
             default=None,
             help=_help(name, field).replace("%", "%%"),
         )
-
-
-def add_servers_flag(parser: argparse._ActionsContainer) -> None:
-    """Add the flag with the addresses of the brokers."""
-    parser.add_argument(
-        "--bootstrap-servers",
-        metavar="HOST:PORT,...",
-        help=f"short for --kafka {SERVERS}=...; without :PORT, the port is {KAFKA_PORT}",
-    )
 
 
 def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict[str, Any]:

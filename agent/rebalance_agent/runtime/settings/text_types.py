@@ -17,13 +17,12 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.model.events import EVENT_KINDS
-from rebalance_agent.runtime.settings.agent_ports import GATEWAY_PORT, WEB_PORT
+from rebalance_agent.runtime.settings.agent_ports import GATEWAY_PORT, KAFKA_PORT, WEB_PORT
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
 __all__ = [
-    "KAFKA_PORT",
     "LOOPBACKS",
     "SERVERS",
     "WILDCARDS",
@@ -49,9 +48,6 @@ __all__ = [
 PORT_MAX = 65535
 
 SERVERS = "bootstrap.servers"
-
-KAFKA_PORT = 9092
-"""Kafka's port, which librdkafka uses if an address has no port."""
 
 KAFKA_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
