@@ -32,6 +32,12 @@ OF_THE_CHART = (
 INJECTION = Path(__file__).parent / "rebalance-agent" / "files" / "injection.yaml"
 """The file with the allowed annotations and parameters of injected sidecars."""
 
+_SERVER = (
+    r" *((PLAINTEXT|SSL|SASL_PLAINTEXT|SASL_SSL)://)?"
+    r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:([1-5]?[0-9]{1,4}|6[0-5][0-9]{3}))? *"
+)
+"""Pattern of one address in ``bootstrap.servers``: protocol and port are optional, as in the agent's settings."""
+
 _DURATION = {"type": "string", "pattern": r"^\d+(ms|[smhd])$"}
 _KEPT = ("type", "enum", "minimum", "maximum", "maxLength", "description", "default")
 
@@ -56,6 +62,7 @@ def definitions() -> dict[str, Schema]:
         "stages": _stages(),
         "sidecarSettings": _settings(GatewaySettings),
         "seatLeases": _seat_leases(),
+        "bootstrapServers": {"type": "string", "pattern": f"^( *|{_SERVER}(,{_SERVER})*,?)$"},
         "injectionAnnotations": _annotations_of_injection(),
         "injectionParameters": _parameters_of_injection(),
     }

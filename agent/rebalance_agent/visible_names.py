@@ -36,10 +36,13 @@ def is_text(value: object, characters_max: int) -> TypeGuard[str]:
         return False
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error on an unknown ``name``: "; did you mean X?", or empty without a similar name."""
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return the end of an error on an unknown ``name``: "; did you mean X?", or empty without a similar name.
+
+    ``prefix`` comes before X, and does not count when names are compared.
+    """
     close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"; did you mean {prefix}{close[0]}?" if close else ""
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -58,7 +58,6 @@ def add_agent_parser(
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_flags(parser, model, *more)
     add_color_flag(parser)

@@ -6,12 +6,23 @@ import argparse
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rebalance_agent.visible_names import did_you_mean
 
-__all__ = ["CommandParser", "add_command", "moment_ms", "not_empty", "number", "one_of", "whole_number"]
+__all__ = [
+    "AnyText",
+    "CommandParser",
+    "OneOf",
+    "add_command",
+    "moment_ms",
+    "not_empty",
+    "number",
+    "refuse",
+    "whole_number",
+]
 
 DIGITS_MAX = 12
 """Maximum number of digits in a whole number; no bound has as many."""
@@ -21,7 +32,11 @@ USAGE_LINES_MAX = 3
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser with short errors, and with help that begins with examples. Parsers of added commands are the same."""
+    """A parser with short errors, whole names of flags, and help that begins with examples; so are added commands."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - as in argparse
+        """Create a parser that refuses shortened flags: after an upgrade, they could mean other flags."""
+        super().__init__(allow_abbrev=False, **options)
 
     def format_help(self) -> str:
         """Return the help; the examples of the epilog come before the flags, of which a command may have dozens."""
@@ -63,6 +78,19 @@ def add_command(
     )
 
 
+def refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
+    """Exit with an error for an unknown argument of the command; the error contains the most similar argument."""
+    flag = word.partition("=")[0]
+    if not flag.startswith("-"):
+        parser.error(f"unexpected argument {word!r}")
+    name = flag.lstrip("-")
+    places = [str(action.metavar) for action in parser._actions if not action.option_strings]  # noqa: SLF001 - see `error`
+    if place := next((place for place in places if name and place.lower().startswith(name)), None):
+        parser.error(f"there is no flag {flag}; {place} is written without a flag")
+    meant = did_you_mean(name, re.findall(r"--([a-z][a-z-]+)", parser.format_help()), "--")
+    parser.error(f"there is no flag {flag}{meant}")
+
+
 def not_empty(text: str) -> str:
     """Return ``text``, a name, unless it is empty, as the value of an unset shell variable is."""
     if not text:
@@ -70,16 +98,32 @@ def not_empty(text: str) -> str:
     return text
 
 
-def one_of(choices: Iterable[str]) -> Callable[[str], str]:
-    """Return the type of a flag that takes one of ``choices``; an error suggests the most similar choice."""
-    names = tuple(choices)
+@dataclass(frozen=True, eq=False)  # argparse needs a hash
+class OneOf:
+    """The type of an argument that takes one of ``choices``; an error suggests the most similar choice.
 
-    def parsed(text: str) -> str:
-        if text in names:
+    ``sign``: an optional character before the choice.
+    """
+
+    choices: Collection[str]
+    sign: str = ""
+
+    def __call__(self, text: str) -> str:
+        """Return ``text`` if it is correct."""
+        if (choice := text.removeprefix(self.sign)) in self.choices:
             return text
-        raise argparse.ArgumentTypeError(_not_one_of(text, names))
+        raise argparse.ArgumentTypeError(_not_one_of(choice, self.choices, self.sign))
 
-    return parsed
+
+@dataclass(frozen=True, eq=False)  # argparse needs a hash
+class AnyText:
+    """The type of an argument that takes any text; shells offer ``choices``, and the command checks the text."""
+
+    choices: Collection[str]
+
+    def __call__(self, text: str) -> str:
+        """Return ``text``."""
+        return text
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
@@ -108,8 +152,9 @@ def number(minimum: float, maximum: float, form: str) -> Callable[[str], float]:
     return parsed
 
 
-def _not_one_of(text: str, names: Collection[str]) -> str:
-    return f"must be one of {', '.join(names)}{did_you_mean(text, names)}"
+def _not_one_of(text: str, names: Collection[str], sign: str = "") -> str:
+    signs = f", with or without a leading {sign!r}" if sign else ""
+    return f"must be one of {', '.join(names)}{signs}{did_you_mean(text, names)}"
 
 
 def _examples_first(description: str, epilog: str) -> tuple[str, str]:

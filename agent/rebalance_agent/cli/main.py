@@ -10,18 +10,16 @@ import contextlib
 import gc
 import importlib
 import os
-import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType, ModuleType
-from typing import NoReturn
 
 import rebalance_agent
 from rebalance_agent.cli.color_flag import choose_colors
 from rebalance_agent.cli.command_list import COMMANDS
-from rebalance_agent.cli.command_parser import CommandParser
+from rebalance_agent.cli.command_parser import CommandParser, refuse
 from rebalance_agent.cli.saved_help import saved_help
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.extras import install_text
@@ -53,12 +51,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(arguments: list[str]) -> int:
     parser = _parser()
-    command = next((word for word in arguments if not word.startswith("-")), None)
+    command = _command(arguments)
+    if command == "help":
+        arguments.remove("help")
+        arguments.append("--help")
+        command = _command(arguments)
     if command not in COMMANDS:
         if command is not None:
             meant = did_you_mean(command, COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
             parser.error(f"there is no command {command!r}{meant}")
-        parser.parse_args(arguments)
+        _, unknown = parser.parse_known_args(arguments)
+        if unknown:
+            refuse(unknown[0], parser)
         parser.print_help()
         return 2
     try:
@@ -69,7 +73,7 @@ def _main(arguments: list[str]) -> int:
     module.add_parser(commands)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        _refuse(unknown[0], commands.choices[command])
+        refuse(unknown[0], parser if unknown[0] == arguments[0] else commands.choices[command])
     choose_colors(getattr(options, "color", "auto"))
     try:
         return int(options.run(options))
@@ -85,6 +89,10 @@ def _main(arguments: list[str]) -> int:
             print(hint, file=sys.stderr)
         codes: dict[type[RebalanceAgentError], int] = getattr(options, "exit_codes", EXIT_CODES)
         return next(code for kind, code in codes.items() if isinstance(error, kind))
+
+
+def _command(arguments: Sequence[str]) -> str | None:
+    return next((word for word in arguments if not word.startswith("-")), None)
 
 
 def _imported(name: str) -> ModuleType:
@@ -123,14 +131,6 @@ def _interruptible() -> Iterator[None]:
             raise KeyboardInterrupt
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
-    """Exit with an error for an unknown argument; the error names the most similar flag."""
-    flag = word.partition("=")[0]
-    if not flag.startswith("-"):
-        parser.error(f"unexpected argument {word!r}")
-    parser.error(f"there is no flag {flag}" + did_you_mean(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help())))
 
 
 def _parser() -> argparse.ArgumentParser:

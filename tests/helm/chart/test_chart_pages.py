@@ -89,7 +89,7 @@ def test_the_message_for_an_unknown_parameter_is_documented():
 
 
 def test_messages_of_settings_that_prevent_the_observers_start_are_documented(tmp_path, capsys):
-    wrong = {"settle_second": "5", "groups_deny": "'['"}
+    wrong = {"settle_second": "5", "kafka": "{bootstrap.servers: 'kafka:99999'}", "groups_deny": "'['"}
     cells = [each for each in first_column(TROUBLES, "last line of the log | what to do") if each.startswith(OBSERVER)]
     for cell, (name, value) in zip(cells, wrong.items(), strict=True):
         path = tmp_path / "settings.yaml"

@@ -19,6 +19,13 @@ WRONG = {
         "/observer/tolerations/0.*got string, want object",
     ),
     "no replica": ({"observer": {"replicas": 0}}, "/observer/replicas.*minimum"),
+    **{
+        f"an address that is none: {address}": (
+            {"kafka": {"bootstrapServers": f"kafka:9092,{address}"}},
+            "/kafka/bootstrapServers.*pattern",
+        )
+        for address in ("kafka:port", "http://kafka:9092", "a:99999")
+    },
     "a port that is none": ({"observer": {"service": {"port": 70000}}}, "/observer/service/port.*maximum"),
     "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest.*pattern"),
     "a mechanism that nobody has": (

@@ -35,6 +35,7 @@ BOARDS = {"enabled": True}
 OTHERS = {
     "injection.annotations": ["image"],
     "injection.parameters": {"log-level": "debug"},
+    "kafka.bootstrapServers": "kafka, SSL://kafka-2:9094 ,[::1]:65535,",
     "kafka.secretProperties": {"ssl.key.password": {"secretName": "user", "key": "a"}},
     "monitoring.prometheusRule.alerts": {"KafkaGroupRebalanceSlow": {"seconds": 7}},
     "monitoring.prometheusRule.disabled": ["KafkaGroupRebalanceSlow"],

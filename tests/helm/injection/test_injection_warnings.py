@@ -13,7 +13,7 @@ MALFORMED = ["", " ", "a\nb", "ä", "x" * 5000, "a b:"]
 MALFORMED_OF = {
     "image": ["Image:Tag with spaces", "-a"],
     "image-pull-policy": ["always"],
-    "bootstrap-servers": ["kafka", "kafka:port", "kafka:9092;other:9092", "kafka:9092,"],
+    "bootstrap-servers": ["kafka", "kafka:port", "kafka:99999", "kafka:9092;other:9092", "kafka:9092,"],
     "security-protocol": ["ssl", "TLS"],
     "sasl-mechanism": ["SCRAM", "GSSAPI"],
     "kafka-user-secret": ["Orders", "a_b", "other/secret", "../secret", "a" * 254],

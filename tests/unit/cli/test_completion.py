@@ -57,7 +57,17 @@ def test_every_command_has_its_words(commands):
         (["watch", "--kafka", "x"], set()),
         (["watch", "--config", "scr"], {"script"}),
         (["pipeline", "in"], {"ingest"}),
+        (["pipeline", "ingest", "scr"], {"script"}),
         (["completion", ""], {"bash", "zsh", "fish"}),
+        (["completion", "bash", ""], set()),
+        (["watch", "--sort", "sta"], {"state", "stall"}),
+        (["decode", "--kind", "group_m"], {"group_metadata"}),
+        (["whatif", "--strategy", "weighted-s"], {"weighted-sticky"}),
+        (["strategies", "weighted-s"], {"weighted-sticky"}),
+        (["strategies", "range", "weighted-s"], {"weighted-sticky"}),
+        (["assign", "scr"], {"script"}),
+        (["explain", "scr"], set()),
+        (["pipeline", "--tab"], set()),
     ],
 )
 def test_bash_completes_commands_flags_and_values(script, words, offered):
@@ -73,13 +83,14 @@ def test_the_command_prints_the_script_of_the_shell(capsys, commands):
 
 def test_fish_gets_each_flag_with_its_values_and_a_quoted_help():
     flag = FlagWords(("-f", "--form"), "the group's " + "x" * 100, takes_value=True, values=("a", "b"))
-    lines = SCRIPTS["fish"]([CommandWords("watch", "groups", (flag,), ("now",))]).splitlines()
+    lines = SCRIPTS["fish"]([CommandWords("watch", "groups", (flag,), ("now",), file=True)]).splitlines()
     here = "complete -c rebalance-agent -n '__fish_seen_subcommand_from watch'"
-    assert lines[2:4] == [
+    assert lines[2:5] == [
         "complete -c rebalance-agent -n __fish_use_subcommand -a watch -d 'groups'",
         f"{here} -a now",
+        f"{here} -F",
     ]
-    assert lines[4] == f"{here} -s f -l form -x -a 'a b' -d 'the group\\'s {'x' * 67}…'"
+    assert lines[5] == f"{here} -s f -l form -x -a 'a b' -d 'the group\\'s {'x' * 67}…'"
 
 
 def test_a_command_whose_packages_are_missing_has_only_its_name(monkeypatch):

@@ -28,6 +28,36 @@ def test_an_unknown_flag_is_reported_with_a_short_usage_and_the_closest_flag(cap
     assert lines[-1].endswith("agent observe: error: there is no flag --setle-seconds; did you mean --settle-seconds?")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ("watch --onc", "there is no flag --onc; did you mean --once?"),
+        ("demo --second 5", "there is no flag --second; did you mean --seconds?"),
+        ("explain orders --las 1", "there is no flag --las; did you mean --last?"),
+        ("observe --bootstrap-server a:1", "there is no flag --bootstrap-server; did you mean --bootstrap-servers?"),
+        ("pipeline aggregate --tables t --dry", "there is no flag --dry; did you mean --dry-run?"),
+        ("explain ship --group ship", "there is no flag --group; GROUP is written without a flag"),
+        ("watch --group ship", "there is no flag --group; GROUPS is written without a flag"),
+        ("explain ship --xyz", "there is no flag --xyz"),
+        ("--versoin", "there is no flag --versoin; did you mean --version?"),
+        ("--versoin watch", "there is no flag --versoin; did you mean --version?"),
+        ("help obsreve", "there is no command 'obsreve'; did you mean observe?"),
+    ],
+)
+def test_a_shortened_or_unknown_flag_is_refused_with_a_hint(capsys, arguments, error):
+    assert _reported(capsys, *arguments.split()).endswith(f"error: {error}\n")
+
+
+def test_help_is_also_a_command(capsys):
+    for words in ([], ["watch"], ["pipeline", "ingest"]):
+        for arguments in ([*words, "--help"], ["help", *words]):
+            with pytest.raises(SystemExit) as ended:
+                main.main(arguments)
+            assert not ended.value.code
+        shown = capsys.readouterr().out
+        assert shown[: len(shown) // 2] == shown[len(shown) // 2 :]
+
+
 def test_an_error_stands_below_a_usage_of_one_line(capsys):
     lines = _reported(capsys, "explain", "orders", "--last", "x").splitlines()
     assert lines == [

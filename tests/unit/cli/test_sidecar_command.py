@@ -32,7 +32,7 @@ def reported(process):
 def test_a_wrong_setting_is_reported_and_the_process_runs_until_a_signal(number):
     with staying(*FREE, "--stop-seconds", "-1") as process:
         assert reported(process) == [
-            "rebalance-agent sidecar: stop_seconds: input should be greater than or equal to 0\n",
+            "rebalance-agent sidecar: stop_seconds: input should be greater than or equal to 0: '-1'\n",
             "rebalance-agent sidecar: waiting for a signal to exit (--stay)\n",
         ]
         process.send_signal(number)

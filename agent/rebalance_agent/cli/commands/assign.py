@@ -11,7 +11,7 @@ from typing import BinaryIO
 from rebalance_agent.assignors import STRATEGIES, Strategy, find_strategy, judge, strategy
 from rebalance_agent.assignors.internal_topics import prepare
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
-from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.command_parser import AnyText, add_command
 from rebalance_agent.cli.inputs.assign_io import group_from_json, result_to_json, setting_text
 from rebalance_agent.cli.inputs.json_fields import INPUT_BYTES_MAX, parse_json
 from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
@@ -69,7 +69,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("file", metavar="FILE", help="file with the group; - for standard input")
     parser.add_argument(
-        "--strategy", metavar="NAME", required=True, help="the assignor's protocol name, as members send it"
+        "--strategy",
+        type=AnyText(STRATEGIES),
+        metavar="NAME",
+        required=True,
+        help="the assignor's protocol name, as members send it",
     )
     parser.add_argument(
         "--config",

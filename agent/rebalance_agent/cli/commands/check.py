@@ -16,9 +16,9 @@ from rebalance_agent.runtime.preflight.findings import Finding, exit_code
 from rebalance_agent.runtime.preflight.findings_report import CHECK_FIELDS, closing, report, row
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
-from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.ui.terminal import has_colors, is_live
 
 __all__ = ["add_parser", "run"]

@@ -14,8 +14,9 @@ from rebalance_agent.cli.completion.shell_scripts import SCRIPTS
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Prints a script that makes a shell complete commands, flags and values. It contains all commands of this version, but
-only the flags of commands whose packages are installed. Print it again after an upgrade.
+Prints a script that makes a shell complete commands, flags, files, and values from fixed lists. It contains all
+commands of this version, but only the flags and values of commands whose packages are installed. Print it again after
+an upgrade.
 """
 
 EXAMPLES = """\
@@ -27,9 +28,6 @@ examples:
 
 exit codes: 0 done, 2 wrong usage
 """
-
-_WORDS = {"pipeline": "STAGES"}
-"""Command -> the name of the constant in the command's module that lists the possible first arguments."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -55,5 +53,4 @@ def _commands() -> Iterator[CommandWords]:
             continue
         parsers = argparse.ArgumentParser().add_subparsers()
         module.add_parser(parsers)
-        words = tuple(SCRIPTS) if name == "completion" else tuple(getattr(module, _WORDS.get(name, ""), ()))
-        yield words_of(name, text, parsers.choices[name], words)
+        yield words_of(name, text, parsers.choices[name])

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rebalance_agent.cli.command_parser import add_command, moment_ms, not_empty, one_of
+from rebalance_agent.cli.command_parser import OneOf, add_command, moment_ms, not_empty
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
 from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
 from rebalance_agent.cli.inputs.raw_records import raw_json, raw_record
@@ -87,7 +87,7 @@ def add_parser(subparsers: Commands) -> None:
     )
     parser.add_argument(
         "--kind",
-        type=one_of(KINDS),
+        type=OneOf(KINDS),
         metavar="KIND",
         action="append",
         help="only records of this kind, such as group_metadata; repeatable",

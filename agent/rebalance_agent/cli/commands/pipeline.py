@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-from rebalance_agent.cli.command_parser import CommandParser
+from rebalance_agent.cli.command_parser import AnyText, CommandParser, refuse
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.visible_names import did_you_mean
 
@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG.format(stages=stages),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("stage", metavar="STAGE", help="one of the stages below")
+    parser.add_argument("stage", type=AnyText(STAGES), metavar="STAGE", help="one of the stages below")
     rest = parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     rest.required = False  # otherwise the error about a missing stage would also name this argument
     parser.set_defaults(run=run, parser=parser)
@@ -62,8 +62,11 @@ def run(args: argparse.Namespace) -> int:
         args.parser.error(f"there is no stage {args.stage!r}{meant}")
     module = importlib.import_module(f"rebalance_agent.cli.pipeline.{args.stage}")
     parser = CommandParser(prog="rebalance-agent pipeline")
-    module.add_parser(parser.add_subparsers())
-    options = parser.parse_args([args.stage, *args.rest])
+    stages = parser.add_subparsers()
+    module.add_parser(stages)
+    options, unknown = parser.parse_known_args([args.stage, *args.rest])
+    if unknown:
+        refuse(unknown[0], stages.choices[args.stage])
     try:
         return int(options.run(options))
     except InvalidInputError as error:

@@ -6,10 +6,11 @@ import argparse
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from rebalance_agent.assignors import Strategy, known_strategies, strategy
+from rebalance_agent.assignors import STRATEGIES, Strategy, known_strategies, strategy
 from rebalance_agent.assignors.plugins.installed_plugins import OUR_PACKAGE, Plugin
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.assignors.strategy_registry import package_of, unusable_plugins
+from rebalance_agent.cli.command_parser import AnyText
 from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.ui.words import LINE_CHARACTERS, printable
 
@@ -43,7 +44,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", metavar="NAME", nargs="*", help="show only these assignors (default: all)")
+    parser.add_argument(
+        "name", type=AnyText(STRATEGIES), metavar="NAME", nargs="*", help="show only these assignors (default: all)"
+    )
     add_output_flag(parser, "text", csv_rows="assignor", json_help="short for --output json")
     parser.set_defaults(run=run)
 

@@ -13,7 +13,7 @@ from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.cli.color_flag import add_color_flag
-from rebalance_agent.cli.command_parser import add_command, number
+from rebalance_agent.cli.command_parser import OneOf, add_command, number
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
@@ -28,7 +28,6 @@ from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import WatchRow, group_rows, groups_text, matching
 from rebalance_agent.ui.terminal import is_live
 from rebalance_agent.ui.words import printable
-from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["add_parser", "run"]
 
@@ -77,7 +76,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         csv_rows="group",
         json_help="short for --output json; like all forms except table, the output is printed once",
     )
-    parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
+    parser.add_argument(
+        "--sort", type=OneOf(SORT_KEYS, "-"), default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}"
+    )
     interval = number(0.1, 3600, "a number from 0.1 to 3600")
     parser.add_argument(
         "--interval", type=interval, default=1.0, metavar="SECONDS", help="seconds between two refreshes (default 1)"
@@ -147,10 +148,3 @@ def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:
     groups = {summary.group: value_to_json(summary) for summary in answer.groups}
     chosen = [groups[row.group] for row in rows]
     return as_csv(COLUMNS, chosen) if form == "csv" else as_text({"now_ms": answer.now_ms, "groups": chosen}, form)
-
-
-def _sort(text: str) -> str:
-    if (key := text.removeprefix("-")) not in SORT_KEYS:
-        meant = did_you_mean(key, SORT_KEYS)
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without a leading '-'{meant}")
-    return text

@@ -16,9 +16,9 @@ from rebalance_agent.advice import (
     what_if,
 )
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.assignors import find_setting, known_strategies, strategy
+from rebalance_agent.assignors import STRATEGIES, find_setting, known_strategies, strategy
 from rebalance_agent.assignors.strategy_registry import unusable_plugins
-from rebalance_agent.cli.command_parser import add_command, not_empty
+from rebalance_agent.cli.command_parser import AnyText, add_command, not_empty
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, add_host_flag, host_names, quiet_logs
 from rebalance_agent.cli.inputs.whatif_past import find_past
 from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
@@ -70,6 +70,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
         "--strategy",
+        type=AnyText(STRATEGIES),
         metavar="NAME",
         action="append",
         help="replay only this strategy; repeatable (`rebalance-agent strategies` lists them)",

@@ -87,11 +87,16 @@ def _bash_command(command: CommandWords) -> str:
         if flag.takes_value:
             followed.setdefault(_bash_values(flag), []).extend(flag.names)
     values = "".join(f"        {'|'.join(names)}) {action}; return ;;\n" for action, names in followed.items())
-    words = (
-        f"elif (( COMP_CWORD == place + 1 )); then {_matching(command.words)}" if command.words else f"else {_NAMES}"
-    )
+    words = []
+    if command.words:
+        here = "true" if command.repeated else "(( COMP_CWORD == place + 1 ))"
+        words.append(f"elif {here}; then {_matching(command.words)}")
+    if command.file:
+        words.append(f"else {_NAMES}")
     flags = [name for flag in command.flags for name in flag.names]
-    return _filled(_COMMAND, {"NAME": command.name, "VALUES": values, "FLAGS": " ".join(flags), "WORDS": words})
+    return _filled(
+        _COMMAND, {"NAME": command.name, "VALUES": values, "FLAGS": " ".join(flags), "WORDS": "\n      ".join(words)}
+    )
 
 
 def _matching(words: Iterable[str]) -> str:
@@ -107,6 +112,8 @@ def _bash_values(flag: FlagWords) -> str:
 def _fish_words(command: CommandWords) -> Iterator[str]:
     if command.words:
         yield f"-a {shlex.quote(' '.join(command.words))}"
+    if command.file:
+        yield "-F"
     for flag in command.flags:
         names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.names)
         value = f" -x -a {shlex.quote(' '.join(flag.values))}" if flag.values else " -r" if flag.file else " -x"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import shlex
 
+from rebalance_agent.runtime.settings.agent_ports import SERVERS_HELP
+
 __all__ = ["add_cluster_flags", "cluster_flags_text", "names_cluster"]
 
 
 def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
     """Add the flags in a group named ``title``, and return that group."""
     cluster = parser.add_argument_group(title)
-    cluster.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="short for --kafka bootstrap.servers=...")
+    cluster.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help=SERVERS_HELP)
     cluster.add_argument(
         "--kafka",
         metavar="KEY=VALUE",

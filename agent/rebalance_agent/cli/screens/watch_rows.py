@@ -12,7 +12,11 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """The rows of ``table``; when rows change, the cursor stays on the row with the same key."""
+    """The rows of ``table``; when rows change, the cursor stays on the row with the same key.
+
+    The columns' widths are set here before each drawing. Textual would measure new cells only after the first drawing,
+    and keep the cut cells of this drawing until a cell changes.
+    """
 
     def __init__(self, table: DataTable[Text]) -> None:
         """Manage the rows of ``table``, which must be empty."""
@@ -26,10 +30,11 @@ class Rows:
         keys = [key for key, _ in rows]
         cells = [row for _, row in rows]
         if keys == self._keys and list(titles) == self._titles:
+            self._head(titles, cells)
             self._update(cells)
         else:
             self._fill(titles, keys, cells)
-        self._keys, self._cells = keys, cells
+        self._titles, self._keys, self._cells = list(titles), keys, cells
 
     def _update(self, cells: list[list[Text]]) -> None:
         for row, (before, after) in enumerate(zip(self._cells, cells, strict=True)):
@@ -37,22 +42,21 @@ class Rows:
                 if old != new or old.style != new.style:
                     self._table.update_cell_at(Coordinate(row, column), new, update_width=True)
 
-    def _head(self, titles: Sequence[str]) -> None:
-        # A column keeps the width of its first title.
-        fitting = list(map(len, titles)) == list(map(len, self._titles))
-        self._table.clear(columns=not fitting)
-        if not fitting:
-            self._table.add_columns(*titles)
-        elif list(titles) != self._titles:
-            for column, title in zip(self._table.ordered_columns, titles, strict=True):
-                column.label = Text(title)
-        self._titles = list(titles)
+    def _head(self, titles: Sequence[str], cells: list[list[Text]]) -> None:
+        """Set each column's title, and its width to that of its longest text."""
+        for index, (column, title) in enumerate(zip(self._table.ordered_columns, titles, strict=True)):
+            column.label = Text(title)
+            column.width = max(text.cell_len for text in (column.label, *(row[index] for row in cells)))
 
     def _fill(self, titles: Sequence[str], keys: list[str], cells: list[list[Text]]) -> None:
         at = self._table.cursor_row
         under = self._keys[at] if 0 <= at < len(self._keys) else None
         top = self._table.scroll_y
-        self._head(titles)
+        self._table.clear(columns=len(titles) != len(self._titles))
+        if not self._table.columns:
+            for title in titles:
+                self._table.add_column(title, width=len(title))
+        self._head(titles, cells)
         for key, row in zip(keys, cells, strict=True):
             self._table.add_row(*row, key=key)
         if under in keys:

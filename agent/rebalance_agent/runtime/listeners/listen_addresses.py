@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.gateway_server import ListenAddresses
-from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.listener_security import listener_tls
-from rebalance_agent.runtime.settings.text_types import split_address, split_server
+from rebalance_agent.runtime.settings.text_types import server_addresses, split_address
 
 __all__ = ["listen_addresses"]
 
@@ -25,7 +24,7 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
     Raises:
         InvalidInputError: a setting is missing, contradicts another, or its file cannot be used; names the setting.
     """
-    if not properties.get("bootstrap.servers"):
+    if not (servers := server_addresses(properties)):
         raise InvalidInputError("kafka.bootstrap.servers", "is missing: add --bootstrap-servers HOST:PORT,...")
     host, port = split_address(settings.gateway_listen)
     if not is_loopback(host) and not settings.gateway_beyond_loopback:
@@ -39,23 +38,10 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
             "gateway_advertised_host", f"is missing: {host} is not an address that clients can connect to"
         )
     return ListenAddresses(
-        _servers(properties["bootstrap.servers"]),
+        servers,
         (host, port),
         advertised,
         settings.gateway_port_base,
         to_brokers=broker_tls(properties),
         from_clients=tls.context if (tls := listener_tls(settings, "gateway_tls_", clock)) else None,
     )
-
-
-def _servers(text: str) -> tuple[Address, ...]:
-    """Return the addresses in ``bootstrap.servers``, read as in librdkafka: with or without a protocol and a port."""
-    addresses = []
-    for server in filter(None, map(str.strip, text.split(","))):
-        try:
-            addresses.append(split_server(server))
-        except ValueError as error:
-            raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
-    if not addresses:
-        raise InvalidInputError("kafka.bootstrap.servers", "contains no server")
-    return tuple(addresses)

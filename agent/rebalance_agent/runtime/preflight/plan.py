@@ -9,9 +9,10 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.preflight.rights_checks import rights_findings
-from rebalance_agent.runtime.preflight.server_checks import ReachableServers, other_brokers, reach, servers_of
+from rebalance_agent.runtime.preflight.server_checks import ReachableServers, other_brokers, reach
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+from rebalance_agent.runtime.settings.text_types import server_addresses
 from rebalance_agent.runtime.sinks.publisher import events_producer
 
 __all__ = ["findings"]
@@ -26,7 +27,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
         yield from gateway_findings(settings, properties, clock)
         if not settings.events_topic:
             return  # clients log in through the gateway, which may have no login of its own
-    servers = servers_of(properties)
+    servers = server_addresses(properties)
     if not servers:
         yield _without_servers(settings)
         return
@@ -66,7 +67,7 @@ def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Fin
         yield failed(f"events_topic {topic}", str(error), f"correct {error.field}", purpose)
 
 
-def _cluster(clusters: set[str], brokers: Mapping[int, str]) -> Finding:
+def _cluster(clusters: set[str], brokers: Mapping[int, tuple[str, int]]) -> Finding:
     if len(clusters) > 1:
         several = f"the servers belong to different clusters: {', '.join(sorted(clusters))}"
         return failed("cluster", several, "keep only the servers of one cluster in bootstrap.servers")

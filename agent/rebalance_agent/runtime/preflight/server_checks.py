@@ -20,12 +20,12 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
+from rebalance_agent.model.group import endpoint_text
 from rebalance_agent.runtime.preflight.diagnosis import diagnose
 from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.settings.kafka_config import without_secrets
-from rebalance_agent.runtime.settings.text_types import split_server
 
-__all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
+__all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach"]
 
 SERVERS_MAX = 50
 """Maximum number of servers to try; in a larger cluster the other servers are skipped, and the report states this."""
@@ -52,18 +52,18 @@ class ReachableServers:
 
     finding: Finding
     cluster_id: str = ""
-    brokers: Mapping[int, str] | None = None
+    brokers: Mapping[int, tuple[str, int]] | None = None
 
 
-def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the entries of ``bootstrap.servers``, without repetitions."""
-    return tuple(dict.fromkeys(filter(None, map(str.strip, properties.get("bootstrap.servers", "").split(",")))))
-
-
-def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[ReachableServers]:
+def reach(
+    servers: Sequence[tuple[str, int]], properties: Mapping[str, str], clock: Clock
+) -> Iterator[ReachableServers]:
     """Try to reach the servers, up to `AT_ONCE` at the same time, and yield each result when its attempt ends."""
     yield from _in_parallel(
-        [partial(_reach, f"server {server}", server, properties, clock) for server in servers[:SERVERS_MAX]]
+        [
+            partial(_reach, f"server {endpoint_text(*server)}", server, properties, clock)
+            for server in servers[:SERVERS_MAX]
+        ]
     )
     if len(servers) > SERVERS_MAX:
         left = len(servers) - SERVERS_MAX
@@ -71,37 +71,36 @@ def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -
 
 
 def other_brokers(
-    brokers: Mapping[int, str], tried: Iterable[str], properties: Mapping[str, str], clock: Clock
+    brokers: Mapping[int, tuple[str, int]],
+    tried: Iterable[tuple[str, int]],
+    properties: Mapping[str, str],
+    clock: Clock,
 ) -> Iterator[ReachableServers]:
     """Try the brokers' advertised addresses (``advertised.listeners``), except those already ``tried``."""
     tried = set(tried)
     others = [(node, address) for node, address in sorted(brokers.items()) if address not in tried]
     yield from _in_parallel(
         [
-            partial(_reach, f"broker {node} at {address}", address, properties, clock)
+            partial(_reach, f"broker {node} at {endpoint_text(*address)}", address, properties, clock)
             for node, address in others[:SERVERS_MAX]
         ]
     )
 
 
-def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) -> ReachableServers:
-    try:
-        host, port = split_server(server)
-    except ValueError:
-        return ReachableServers(failed(name, "is not host:port", "correct bootstrap.servers", reached=False))
+def _reach(name: str, server: tuple[str, int], properties: Mapping[str, str], clock: Clock) -> ReachableServers:
     begun = clock.monotonic()
     errors: list[KafkaError] = []
     settings: dict[str, Any] = with_token_callback(properties)
-    settings |= {"bootstrap.servers": server, "error_cb": errors.append}
+    settings |= {"bootstrap.servers": endpoint_text(*server), "error_cb": errors.append}
     admin = AdminClient(settings)
     try:
         answer = _await(admin, errors, clock)
     except KafkaException as error:
-        what, fix = diagnose(host, port, properties, without_secrets(_reason(errors, error.args[0]), properties))
+        what, fix = diagnose(*server, properties, without_secrets(_reason(errors, error.args[0]), properties))
         return ReachableServers(failed(name, what, fix, reached=False))
     took_ms = round((clock.monotonic() - begun) * 1000)
     finding = passed(name, f"{_security(properties)}; answered in {took_ms} ms", reached=True)
-    brokers = {node.id: f"{node.host}:{node.port}" for node in answer.nodes}
+    brokers = {node.id: (node.host, node.port) for node in answer.nodes}
     return ReachableServers(finding, answer.cluster_id or "", brokers)
 
 

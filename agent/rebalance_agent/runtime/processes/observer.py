@@ -40,8 +40,8 @@ from rebalance_agent.runtime.processes.memory import (
 )
 from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_parts, rights_watch
 from rebalance_agent.runtime.scheduling.schedule import Schedule
-from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.runtime.sinks.sinks import ClusterEvents

@@ -25,8 +25,8 @@ from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.reported_readiness import note_reports
 from rebalance_agent.runtime.processes.rights_watch import watch_rights
-from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster, watch_cluster

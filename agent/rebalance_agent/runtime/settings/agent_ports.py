@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rebalance_agent.http.events_post import EVENTS_PORT
 
-__all__ = ["AGENT_PORTS", "BROKER_PORT_BASE", "GATEWAY_PORT", "WEB_PORT"]
+__all__ = ["AGENT_PORTS", "BROKER_PORT_BASE", "GATEWAY_PORT", "KAFKA_PORT", "SERVERS_HELP", "WEB_PORT"]
 
 WEB_PORT = 29_308
 """Port of ``listen``. In the documentation, further roles on the same machine use the next ports."""
@@ -17,6 +17,12 @@ GATEWAY_PORT = 29_092
 
 BROKER_PORT_BASE = 29_400
 """Default of ``gateway_port_base``: the gateway's port for a broker is this number plus the broker's node id."""
+
+KAFKA_PORT = 9092
+"""Kafka's port, which librdkafka uses if an address has no port."""
+
+SERVERS_HELP = f"short for --kafka bootstrap.servers=...; without :PORT, the port is {KAFKA_PORT}"
+"""Help of the flag ``--bootstrap-servers``, also of commands that need no settings."""
 
 _ROLES, _NODES = 7, 100
 

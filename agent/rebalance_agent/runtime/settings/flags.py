@@ -12,11 +12,21 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.agent_ports import SERVERS_HELP
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
+from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.runtime.settings.webhook_target import is_shown_whole
 
-__all__ = ["HELP_GROUPS", "add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
+__all__ = [
+    "HELP_GROUPS",
+    "add_flags",
+    "default_text",
+    "environment_variable",
+    "flag",
+    "flag_values",
+    "kafka_flags",
+]
 _LISTED = "all users of this machine could read it in the process list"
 
 _WEBHOOK = "events_webhook"
@@ -61,7 +71,7 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
         "--config", metavar="FILE", default=None, help=f"YAML or TOML file with settings (env {ENV_PREFIX}CONFIG)"
     )
     groups[titles["bootstrap_servers"]].add_argument(
-        "--bootstrap-servers", metavar="HOST:PORT,...", default=None, help="short for --kafka bootstrap.servers=..."
+        "--bootstrap-servers", metavar="HOST:PORT,...", default=None, help=SERVERS_HELP
     )
     for name, field in fields.items():
         groups[titles[name]].add_argument(
@@ -115,7 +125,7 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
             )
         kafka[key] = value
     if options.bootstrap_servers is not None:
-        kafka["bootstrap.servers"] = options.bootstrap_servers
+        kafka[SERVERS] = options.bootstrap_servers
     return kafka
 
 

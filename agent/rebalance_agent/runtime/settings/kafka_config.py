@@ -6,21 +6,25 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Annotated
 
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
+from pydantic import BeforeValidator
 
 from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.tokens.token_login import check_token_login, without_token_method
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.group import endpoint_text
 from rebalance_agent.regular_files import regular_file
+from rebalance_agent.runtime.settings.text_types import SERVERS, server_addresses
 from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
     "OWN_PROPERTIES",
     "SECRET_PROPERTIES",
-    "SERVERS",
     "USUAL_PROPERTIES",
+    "KafkaProperties",
     "client_properties",
     "kafka_properties",
     "property_name",
@@ -57,8 +61,6 @@ SECRET_PROPERTIES = frozenset(
     }
 )
 """Properties with secret values, which are refused as flags, because every user of the machine can list flags."""
-
-SERVERS = "bootstrap.servers"
 
 _FILE_PROPERTIES = frozenset(
     {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"}
@@ -140,12 +142,17 @@ def kafka_properties(data: object) -> dict[str, str]:
     return result
 
 
+KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]
+
+
 def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties, with files' contents in place of ``KEY.file``, after librdkafka has checked them.
 
+    Each of the ``bootstrap.servers`` has the form ``host:port``, which other clients than librdkafka require.
+
     Raises:
-        InvalidInputError: a file cannot be read, librdkafka refuses a property, or the login has no token. The text
-        contains no secret.
+        InvalidInputError: a file cannot be read, an address is wrong, librdkafka refuses a property, or the login has
+        no token. The text contains no secret.
     """
     # librdkafka would log to stderr itself; its errors are shown in readiness and in the agent's own log.
     result = {"client.id": "rebalance-agent", "log_level": "0"}
@@ -153,6 +160,8 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         plain = name.removesuffix(".file")
         result[plain] = read_secret(f"kafka.{name}", value) if plain != name else value
     _check_files(result)
+    if addresses := server_addresses(result):
+        result[SERVERS] = ",".join(endpoint_text(*address) for address in addresses)
     plain_result = without_token_method(result)
     try:
         AdminClient({**plain_result})

@@ -15,13 +15,13 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.runtime.settings.agent_ports import WEB_PORT
 from rebalance_agent.runtime.settings.generation_source import GenerationSource
+from rebalance_agent.runtime.settings.kafka_config import KafkaProperties
 from rebalance_agent.runtime.settings.text_types import (
     Declarations,
     EventKinds,
     EventsAddress,
     GroupLimits,
     HostRules,
-    KafkaProperties,
     OptionalEventsAddress,
     Pattern,
     Text,

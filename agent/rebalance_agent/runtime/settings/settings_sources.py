@@ -6,12 +6,14 @@ import difflib
 import os
 import re
 import tomllib
+import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from rebalance_agent.errors import InvalidInputError
@@ -28,6 +30,9 @@ FILE_BYTES_MAX = 1 << 20
 """Maximum size of a settings file in bytes; such files usually have some kilobytes."""
 
 _Settings = TypeVar("_Settings", bound=AgentSettings)
+
+SHOWN_MAX = 100
+"""Maximum number of characters of a wrong value in an error."""
 
 SIMILAR = 0.9
 """Minimum similarity (0 to 1) of a misspelt name to a variable: one or two letters differ."""
@@ -68,9 +73,7 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
     try:
         return model(**merged)
     except ValidationError as error:
-        problems = [
-            (".".join(map(str, wrong["loc"])), _text(wrong, model)) for wrong in error.errors(include_input=False)
-        ]
+        problems = [(".".join(map(str, wrong["loc"])), _text(wrong, model)) for wrong in error.errors()]
         raise SettingsErrors(problems) from None
 
 
@@ -154,4 +157,12 @@ def _text(error: Mapping[str, Any], model: type[AgentSettings]) -> str:
             return f"is not a known setting; it is a property of Kafka's clients: kafka: {{{property_name(name)}: ...}}"
         return "is not a known setting" + did_you_mean(name, model.model_fields)
     text = str(error["msg"]).removeprefix("Value error, ")
-    return text[:1].lower() + text[1:]
+    text = text[:1].lower() + text[1:]
+    value = error["input"]
+    # A text may be secret, such as a webhook's URL.
+    is_public = error["loc"] and not _is_text_setting(model.model_fields[str(error["loc"][0])])
+    return f"{text}: {value!r:.{SHOWN_MAX}}" if is_public and isinstance(value, str | int | float) else text
+
+
+def _is_text_setting(field: FieldInfo) -> bool:
+    return field.annotation not in {bool, int, float} and typing.get_origin(field.annotation) is not Literal

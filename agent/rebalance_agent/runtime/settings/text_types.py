@@ -6,25 +6,25 @@ A check raises ``ValueError`` with the text that follows the setting's name in t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.model.events import EVENT_KINDS
-from rebalance_agent.runtime.settings.agent_ports import GATEWAY_PORT, WEB_PORT
-from rebalance_agent.runtime.settings.kafka_config import kafka_properties
+from rebalance_agent.runtime.settings.agent_ports import GATEWAY_PORT, KAFKA_PORT, WEB_PORT
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
 __all__ = [
     "LOOPBACKS",
+    "SERVERS",
     "WILDCARDS",
     "Declarations",
     "EventKinds",
@@ -32,7 +32,6 @@ __all__ = [
     "GatewayAddress",
     "GroupLimits",
     "HostRules",
-    "KafkaProperties",
     "OptionalEventsAddress",
     "Pattern",
     "ReplicasGroup",
@@ -42,14 +41,15 @@ __all__ = [
     "Webhook",
     "checked",
     "overlap",
+    "server_addresses",
     "split_address",
-    "split_server",
 ]
 
 PORT_MAX = 65535
 
-KAFKA_PORT = 9092
-"""Kafka's port, which librdkafka uses if an address has no port."""
+SERVERS = "bootstrap.servers"
+
+KAFKA_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 TEXT_MAX = 1_000
 """Maximum number of characters in a text setting: a longer text is a mistake."""
@@ -65,18 +65,22 @@ WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 LOOPBACKS = {"127.0.0.1", "localhost"}
 
 
-def split_address(address: str, example_port: int = EVENTS_PORT) -> tuple[str, int]:
+def split_address(address: str, example_port: int = EVENTS_PORT, port_min: int = 0) -> tuple[str, int]:
     """Return the host and port of ``host:port``; an IPv6 address has brackets. Errors show ``example_port``.
 
+    ``port_min``: 0 if the address is for listening, where port 0 is any free port; else 1.
+
     Raises:
-        ValueError: the text is not an address, or the port is not between 0 (any free port) and 65535.
+        ValueError: the text is not an address, or the port is not between ``port_min`` and 65535.
     """
     host, colon, port = address.rpartition(":")
     is_number = port.isascii() and port.isdigit()
-    if is_number and (len(port) > len(str(PORT_MAX)) or int(port) > PORT_MAX):
-        raise ValueError(f"the port must be 0 to {PORT_MAX}, such as {host or '127.0.0.1'}:{example_port}")
+    if is_number and (len(port) > len(str(PORT_MAX)) or not port_min <= int(port) <= PORT_MAX):
+        raise ValueError(f"the port must be {port_min} to {PORT_MAX}, such as {host or '127.0.0.1'}:{example_port}")
     if not (colon and host and is_number):
         raise ValueError(f"must be host:port, such as 127.0.0.1:{example_port} or [::1]:{example_port}")
+    if re.search(r"[\s/@]", host):
+        raise ValueError("must begin with an address or a host name")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         raise ValueError(f"an IPv6 address must have brackets, such as [::1]:{example_port}")
     try:
@@ -86,15 +90,38 @@ def split_address(address: str, example_port: int = EVENTS_PORT) -> tuple[str, i
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def split_server(server: str) -> tuple[str, int]:
-    """Return host and port of an entry of ``bootstrap.servers``; as in librdkafka, protocol and port are optional.
+def server_addresses(properties: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    """Return the hosts and ports in ``bootstrap.servers``, without repetitions; without the property, none.
+
+    As in librdkafka, the protocol and the port are optional. librdkafka ignores wrong entries, and waits without end if
+    no entry is left.
 
     Raises:
-        ValueError: see `split_address`.
+        InvalidInputError: the property contains no address, or a wrong one.
     """
-    address = server.strip().rpartition("://")[2]
+    if not (text := properties.get(SERVERS)):
+        return ()
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    addresses = []
+    for server in filter(None, map(str.strip, text.split(","))):
+        try:
+            addresses.append(_server_address(server, protocol))
+        except ValueError as error:
+            # A user and a password may come before "@".
+            raise InvalidInputError(f"kafka.{SERVERS}", f"{server.rpartition('@')[2]}: {error}") from None
+    if not addresses:
+        raise InvalidInputError(f"kafka.{SERVERS}", "contains no server")
+    return tuple(dict.fromkeys(addresses))
+
+
+def _server_address(server: str, protocol: str) -> tuple[str, int]:
+    prefix, separator, address = server.partition("://") if "://" in server else ("", "", server)
+    if separator and prefix.upper() not in KAFKA_PROTOCOLS:
+        raise ValueError(f"remove {prefix}://")
+    if separator and prefix.upper() != protocol:
+        raise ValueError(f"remove {prefix}://, or set security.protocol to {prefix.upper()}")
     has_port = ":" in address.rpartition("]")[2] if address.startswith("[") else ":" in address
-    return split_address(address if has_port else f"{address}:{KAFKA_PORT}")
+    return split_address(address if has_port else f"{address}:{KAFKA_PORT}", KAFKA_PORT, port_min=1)
 
 
 def checked(check: Callable[[str], object], *, empty: bool = True) -> AfterValidator:
@@ -158,4 +185,3 @@ ReplicasGroup = Annotated[str, checked(_replicas_group), Field(max_length=TEXT_M
 Declarations = Annotated[str, checked(Copartitioned.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 GroupLimits = Annotated[str, checked(GroupStallLimits.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 HostRules = Annotated[str, checked(HostNames.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
-KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]

@@ -10,7 +10,6 @@ import threading
 import pytest
 
 from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, tls_trouble
-from rebalance_agent.runtime.settings.text_types import split_server
 from support.kafka.certificates import Authority, needs_openssl
 
 
@@ -55,25 +54,6 @@ def tls_server(certificate):
 
 def trusting(certificate):
     return {"security.protocol": "SSL", "ssl.ca.location": str(certificate.chain)}
-
-
-@pytest.mark.parametrize(
-    ("server", "found"),
-    [
-        ("kafka:9093", ("kafka", 9093)),
-        (" kafka ", ("kafka", 9092)),
-        ("SASL_SSL://kafka:1", ("kafka", 1)),
-        ("[::1]:9093", ("::1", 9093)),
-        ("[::1]", ("::1", 9092)),
-    ],
-)
-def test_a_server_address_is_parsed_like_librdkafkas(server, found):
-    assert split_server(server) == found
-
-
-def test_an_invalid_port_is_refused():
-    with pytest.raises(ValueError, match="must be host:port"):
-        split_server("kafka:x")
 
 
 def test_a_name_without_address_and_a_closed_port_are_distinguished():

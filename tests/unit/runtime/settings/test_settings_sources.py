@@ -82,13 +82,13 @@ def test_bytes_other_than_utf_8_are_refused_by_the_settings_name(monkeypatch, va
     assert _problems() == (f"{field}: is not UTF-8 text",)
 
 
-def test_every_wrong_setting_has_its_own_line_without_the_value():
+def test_every_wrong_setting_has_its_own_line_without_the_value_of_a_text():
     lines = _problems(
         flags={
-            "settle_seconds": "a-secret",
+            "settle_seconds": "a",
             "list_interval_ms": "1",
             "groups_deny": "(",
-            "events_topic": "a/b",
+            "events_topic": "a-secret/b",
             "log_level": "loud",
             "listen": "29308",
             "kafka": {"group.id": "a-secret"},
@@ -210,6 +210,23 @@ def test_an_address_is_host_and_port(text, address):
 def test_an_invalid_address_is_refused(text):
     with pytest.raises(ValueError, match="must"):
         split_address(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("settle_seconds", "abc", "input should be a valid number, unable to parse string as a number: 'abc'"),
+        ("settle_seconds", -1, "input should be greater than or equal to 0: -1"),
+        ("read_only", "x" * 1_000, "input should be a valid boolean, unable to interpret input: '" + "x" * 99),
+        ("log_level", "loud", "input should be 'debug', 'info', 'warning' or 'error': 'loud'"),
+        ("top_topics", {"password": "secret"}, "input should be a valid integer"),
+        ("events_webhook", 7, "input should be a valid string"),
+    ],
+)
+def test_a_wrong_value_is_quoted_unless_it_may_be_secret(name, value, problem):
+    with pytest.raises(SettingsErrors) as refused:
+        load(ObserverSettings, None, {name: value})
+    assert refused.value.lines == (f"{name}: {problem}",)
 
 
 def test_snapshots_and_events_do_not_share_a_topic():

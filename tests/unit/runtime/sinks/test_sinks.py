@@ -181,7 +181,7 @@ def test_sinks_are_closed_at_the_same_time():
 
 
 def test_properties_that_make_a_producer_unsafe_are_reported_also_by_the_check(counts):
-    properties = {"bootstrap.servers": "no port", "retries": "0", "log_level": "0"}
+    properties = {"bootstrap.servers": "no-such-host.invalid", "retries": "0", "log_level": "0"}
     with pytest.raises(InvalidInputError, match=r"^kafka: .*`retries` must be set") as refused:
         SinkSet(SidecarSettings(), counts, FakeClock()).connect(properties, Calls())
     settings = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
