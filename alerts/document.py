@@ -19,8 +19,9 @@ _HEAD = """\
 
 `make alerts` generates this page from `alerts/`.
 
-These are rules for Prometheus (2.42 or newer). They use the metrics of the [observer](observe.md) and the
-[sidecars](sidecar.md). Every alert has a runbook, and the alert's text contains the measured value. If an alert has
+These are rules for Prometheus (2.42 or newer). They use the metrics of [observers](observe.md),
+[sidecars](sidecar.md) and [gateways](gateway.md).
+Every alert has a runbook, and the alert's text contains the measured value. If an alert has
 fired, start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire
 in replays of faults and of fleets without faults, and how long after the fault they fire. The [glossary](glossary.md)
 explains terms such as *lower bound*.

@@ -70,9 +70,9 @@ COST = Panel(
     "Gateways: cost and benefit of seats",
     "How many partition-seconds of stall do vacant seats cost (upper bound)? **vacant**: time without a consumer, "
     "multiplied by the seat's partitions, counted when the seat is taken or given up; with observe, the cost that "
-    "mode 'on' would have had. **saved after kills**: partition-seconds by which other members took over partitions "
-    "of killed consumers earlier (lower bound), counted when the session would have ended. **newcomers waited**: "
-    "seconds by which newcomers started to consume later, because they joined together.",
+    "mode 'on' would have had. **saved after kills**: partition-seconds of stall that were avoided, because partitions "
+    "of killed consumers became available before the session would have ended (lower bound). **newcomers waited**: "
+    "how long newcomers waited before they joined together; with observe, the wait that mode 'on' would have caused.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),

@@ -103,7 +103,7 @@ def _gateway_steps(what_if: WhatIf, new: str, libraries: _Libraries) -> Iterator
         yield (
             f"Stop all members, change {rule} and the clients' partition.assignment.strategy to {own}, restart the "
             f"gateways, and start the members again; {_cost(what_if, new)}. A client of {joined(stopping)} cannot list "
-            "both assignors."
+            f"its present assignor and {own} together."
         )
     else:
         yield f"Change {rule} and the clients' own assignor to {own}."

@@ -32,7 +32,7 @@ def test_behind_a_gateway_librdkafka_needs_a_stop_and_two_settings():
         "A gateway runs weighted-sticky for the members. Stop all members, change the rule in gateway_groups to "
         "cooperative-weighted-sticky and the clients' partition.assignment.strategy to cooperative-sticky, restart the "
         "gateways, and start the members again; each second of the stop costs 12 partition-seconds. A client of "
-        "librdkafka cannot list both assignors."
+        "librdkafka cannot list its present assignor and cooperative-sticky together."
     )
 
 

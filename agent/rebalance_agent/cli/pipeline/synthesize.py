@@ -30,8 +30,8 @@ examples:
   rebalance-agent pipeline synthesize --groups 50 --days 14 --seed 1 --out history
   rebalance-agent pipeline run --events history --tables tables
 
-The output ends with the result: groups, generations, events, their numbers by kind and type, files, bytes,
-seconds.
+The output ends with the result: the numbers of groups, days, generations and events, the events by kind, the
+generations by type of group, and the files, bytes and seconds.
 
 exit codes: 0 done, 2 wrong usage, or the folder already has events or cannot be written
 """

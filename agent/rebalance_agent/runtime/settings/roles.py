@@ -80,7 +80,7 @@ class AgentSettings(BaseSettings):
     )
     events_webhook: Webhook = Field("", repr=False, description="URL to which events are POSTed; empty: none")
     events_webhook_form: Literal["ndjson", "json"] = Field(
-        "ndjson", description="format of the body: JSON lines, or one JSON array"
+        "ndjson", description="format of the body: ndjson: JSON lines; json: one JSON array"
     )
     events_webhook_kinds: EventKinds = Field(
         "", description='kinds of events that are POSTed, separated by spaces, such as "generation aborted"; empty: all'
