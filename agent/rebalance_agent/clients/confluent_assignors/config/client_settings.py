@@ -48,7 +48,7 @@ REFUSED: Mapping[str, str] = {
     "group.protocol": "only `classic`: under `consumer` (KIP-848) the broker assigns",
     "group.protocol.type": "only `consumer`",
     "group.remote.assignor": "only for group.protocol=consumer, where the broker assigns",
-    "topic.blacklist": "exclude the topics in the pattern",
+    "topic.blacklist": "subscribe with a pattern that does not match these topics",
 }
 """Settings that contradict the purpose of this class -> the reason."""
 
