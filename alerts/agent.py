@@ -56,7 +56,7 @@ UNDECODABLE = Alert(
     "An observer cannot decode records of the offsets topic",
     "The observers could not decode $count(record) with key version {{ $labels.key_version }} in the last $window. "
     "The data of the affected groups may be wrong.",
-    "Report a bug with one of these records, as rebalance-agent decode prints it.",
+    "Report a bug, with the output of rebalance-agent decode for one of these records.",
     Board.AGENT,
 )
 
@@ -107,7 +107,7 @@ TENANT = Alert(
     "For $for, the observer has processed the records of consumer group $group with a delay. The group rebalances too "
     "often, its assignments are too large, or it is one of thousands of new groups that do not commit. The group's "
     "data is delayed, and some of its rebalances are missing; other groups are not affected.",
-    "Find the owner of the group and the cause of its rebalances, or exclude it with groups_deny.",
+    "Find the owner of the group and the cause of its rebalances, or exclude the group with the setting groups_deny.",
     Board.AGENT,
 )
 
@@ -121,7 +121,7 @@ ACTS_WRONG = Alert(
     "they did not avoid rebalances. Either the group rebalanced after each of three handovers of seats in a row; or "
     "three times in a row, new consumers that the gateway let join together caused several rebalances. Until the "
     "gateway restarts, the group rebalances like a group without seats.",
-    "The gateway's log contains the group (seats_acts_wrong). Find the cause of the group's rebalances.",
+    "To find the group, search the gateway's log for seats_acts_wrong. Then find the cause of the group's rebalances.",
     Board.AGENT,
 )
 

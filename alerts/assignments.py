@@ -101,7 +101,7 @@ COPARTITION = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_copartition_breaks) >= $partitions
     """,
-    "$group has co-partitioned topics on different members",
+    "Co-partitioned partitions of $group have different owners",
     "For $for, partitions with the same number have had different owners in consumer group $group, although their "
     "topics are configured as co-partitioned ($count(partition number)). Joins of these partitions miss records.",
     "If wrong results do harm, stop the application. Then use an assignor that gives partitions with the same number "

@@ -45,9 +45,9 @@ _WHY = {
     "KafkaGroupRebalanceStorm": """a deploy with two rebalances per member coincides with a scaling step, a node drain
   or a broker restart within 15 minutes. The alert is not sent if the deploy is detected.""",
     "KafkaGroupRolloutInProgress": "this alert only inhibits `RebalanceStorm` in deploys and drains; it is never sent.",
-    "KafkaGroupStallAboveBaseline": """when the replay begins, the group starts, and its members join within 6 to 9 s.
-  In all other rebalances of the group, consumers return to their seats without a stall, so its normal 95th percentile
-  is 0.""",
+    "KafkaGroupStallAboveBaseline": """the groups start when the replay begins. Their members take 6 to 9 s to join,
+  which stalls partitions. In all later rebalances of these groups, consumers return to their seats without a stall, so
+  the normal 95th percentile of their stalls is 0.""",
     "KafkaGroupStallBudgetBurnPossible": """static members restart and return without a rebalance. In this simulation,
   they do not commit, so the time when they resumed is unknown, and the upper bound of the next rebalance begins at the
   restart.""",

@@ -113,7 +113,7 @@ FLAPPING = Alert(
     "Members of $group leave and return repeatedly",
     "Consumer group $group has $count(flapping member). Each time a flapping member leaves or returns, the group "
     "rebalances.",
-    "Stop the members that rebalance-agent explain names, and find out why they leave.",
+    "Run rebalance-agent explain to find these members. Stop them, and find out why they leave.",
 )
 
 NEAR_POLL_LIMIT = Alert(

@@ -24,9 +24,9 @@ READY = Panel(
 BUILDS = Panel(
     8,
     "Agents",
-    "Which versions are running, and are they configured? If Configured is no for an observer, it has no bootstrap "
-    "servers and does nothing. If Configured is no for a sidecar or a gateway, it has no bootstrap servers or "
-    "publishes no events, but it exports metrics.",
+    "Which version does each agent run, and is the agent configured? If Configured is no for an observer, it has no "
+    "bootstrap servers and does nothing. If Configured is no for a sidecar or a gateway, it has no bootstrap servers "
+    "or publishes no events, but it exports metrics.",
     (
         Query(
             f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",

@@ -68,7 +68,7 @@ class ApiError:
 class LastRebalance:
     """A summary of a group's last settled rebalance."""
 
-    timestamp_ms: Annotated[int, "when the coordinator closed it"]
+    timestamp_ms: Annotated[int, "when the rebalance ended"]
     trigger: Annotated[Trigger, "the most serious cause"]
     stall: Annotated[Stall | None, "the stall of the rebalance"]
     moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
@@ -238,7 +238,7 @@ class GenerationStep:
 
     event_id: Annotated[str, "id of the generation's event"]
     generation: Annotated[int, "the generation's number"]
-    timestamp_ms: Annotated[int, "when the coordinator closed it"]
+    timestamp_ms: Annotated[int, "when the generation completed"]
     trigger: Annotated[Trigger, "the most serious cause"]
     moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
     join_seconds: Annotated[float | None, "length of the join phase"]
@@ -251,11 +251,11 @@ class GenerationStep:
 class Rebalance:
     """One rebalance: one generation, or several if the assignor needs follow-ups."""
 
-    id: Annotated[str, "`event_id` of the event that closed it"]
+    id: Annotated[str, "`event_id` of its last generation's event"]
     kind: Annotated[RebalanceKind, "a rebalance that is `aborted` has only the fields up to `previous_generation`"]
-    timestamp_ms: Annotated[int, "when the coordinator closed it; if `kind` is `aborted`, the time of the next record"]
+    timestamp_ms: Annotated[int, "when the rebalance ended; if `kind` is `aborted`, the time of the next record"]
     generation: Annotated[int, "the last generation; if `kind` is `aborted`, the last missing generation"]
-    previous_generation: Annotated[int | None, "the generation before it"]
+    previous_generation: Annotated[int | None, "the group's generation before this rebalance"]
     started_ms: Annotated[int | None, "when the coordinator began to ask the members to rejoin"]
     trigger: Annotated[Trigger | None, "the most serious cause"]
     causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first, not in chronological order"]

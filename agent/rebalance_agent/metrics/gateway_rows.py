@@ -113,8 +113,8 @@ GATEWAY_REFUSED = agent_row(
     ExporterRole.GATEWAY,
     "Connections that the gateway closed. failed: an error in the gateway; malformed, mismatched, oversized, "
     "truncated: the data does not follow Kafka's protocol; room: too many open connections, or too many large frames "
-    "in memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that is parsed did not arrive in time, "
-    "or the receiver did not accept a frame whose memory other frames needed; stuck: one side disconnected, and the "
+    "in memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that the gateway parses did not arrive "
+    "in time, or used memory for too long while other frames waited for memory; stuck: one side disconnected, and the "
     "other neither received nor sent data; tls: the handshake failed; unreachable: no broker accepted the connection.",
     "connections",
     {

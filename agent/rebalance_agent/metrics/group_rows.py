@@ -291,8 +291,8 @@ ASSIGNED = counter(
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that certainly failed, according to reports or commits. Members without such evidence "
-    "(member_gone) are not counted.",
+    "Partitions of members that certainly failed, according to reports or commits. Partitions of members without such "
+    "evidence (member_gone) are not counted.",
     "partitions",
     value=lambda counters: counters.lost,
 )

@@ -60,8 +60,8 @@ start at 0 when the group is first observed, and disappear with the group. Count
 several Prometheus servers scrape an observer, only one of them gets this 0. The [glossary](glossary.md) explains
 terms such as *episode* and *bound*.
 
-A group has at most {GROUP_SERIES_MAX} series; half of them are one series for each trigger, state or bucket. These
-features add series:
+A group has at most {GROUP_SERIES_MAX} series. About half of them differ only in the label for the trigger, the state or
+the histogram bucket. These features add series:
 
 - **Members**: two `owner_*` series for each pair of client id and host, for at most {SeriesLimits().max_member_series}
   pairs. Members with the same client id and host share the two series: the highest number of partitions of these

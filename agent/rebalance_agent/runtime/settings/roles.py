@@ -234,13 +234,13 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     stall_limits: GroupLimits = Field(
         "",
         description="limits for groups' stalls: GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS; ... (GROUPS: pattern, "
-        "SHARE: stalled partitions / all partitions); the first match applies, other groups have 0.5,30,90",
+        "SHARE: stalled partitions / all partitions); the first match applies, or 0.5,30,90 if none matches",
     )
     host_names: HostRules = Field(
         "",
         description="rule that derives a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node "
         "(as sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
-        "first match applies, other groups have address",
+        "first match applies, or address if no rule matches",
     )
     settle_seconds: float = Field(
         5.0,
