@@ -76,7 +76,8 @@ GROUPS: tuple[DemoGroup, ...] = (
     ),
     DemoGroup(
         name="clicks-range",
-        description=f"{_CLICKS} topics by regex under range: the first members get everything, the last one nothing",
+        description=f"{_CLICKS} topics by regex, with range: the first two members get all partitions, "
+        "the last one gets none",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="range",
         topics="^clicks-.*",
@@ -84,8 +85,8 @@ GROUPS: tuple[DemoGroup, ...] = (
     ),
     DemoGroup(
         name="clicks-hosts",
-        description="the same topics on two hosts of two members: roundrobin puts each topic on one host,"
-        " shuffled-roundrobin does not",
+        description="the same topics, and two hosts with two members each: roundrobin puts each topic on one host, "
+        "shuffled-roundrobin does not",
         client=ClientLibrary.KAFKA_PYTHON,
         assignor="shuffled-roundrobin",
         topics="^clicks-.*",

@@ -33,10 +33,10 @@ _HOW = {
 }
 
 
-_IF_CLASSIC = "and their clients use Java, librdkafka or kafka-python"
+_IF_CLASSIC = "and used Java, librdkafka or kafka-python"
 _IF_EPOCHS = (
-    "their clients use Java or librdkafka, the consumers that left had ended, and their successors had the "
-    "same subscription (events have the topics that match a pattern, but not the pattern)"
+    "and used Java or librdkafka, that the consumers that left had ended, and that their successors had the same "
+    "subscription (events have the topics that match a pattern, but not the pattern)"
 )
 
 _SEATS = {
@@ -100,8 +100,8 @@ def past_text(past: PastSeats, source: str) -> str:
     if past.vacant_partition_seconds:
         vacant = partition_seconds(past.vacant_partition_seconds)
         text += f", at the cost of at most {vacant} partition-seconds of vacant seats"
-    conditions = f"if all members were behind gateways, {_IF_EPOCHS if epochs else _IF_CLASSIC}"
-    return f"{text}; {conditions}.{_merged_text(past.admissions)}"
+    conditions = f"This requires that all members were behind gateways {_IF_EPOCHS if epochs else _IF_CLASSIC}"
+    return f"{text}. {conditions}.{_merged_text(past.admissions)}"
 
 
 def _merged_text(past: PastAdmissions) -> str:
@@ -111,7 +111,7 @@ def _merged_text(past: PastAdmissions) -> str:
     merged = "no rebalances"
     if past.merged:
         stalled = f"{partition_seconds(past.stalled_partition_seconds)} partition-seconds or more"
-        merged = f"{plural(past.merged, 'more rebalance')}, with {stalled} of stalls, into other rebalances"
+        merged = f"{plural(past.merged, 'more rebalance')} (stalls: {stalled}) into other rebalances"
     waited = f"newcomers would have waited for at most {past.waited_seconds:.0f} s in total"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."
 

@@ -232,8 +232,8 @@ STALLED_PARTITION_SECONDS = running(
 )
 STALLED_PARTITION_SECONDS_UPPER = counter(
     "stalled_partition_seconds_upper",
-    "Time for which partitions were stalled (upper bound where known), summed over partitions; counted when a "
-    "rebalance settles.",
+    "Time for which partitions were stalled, summed over partitions (upper bound, or the lower bound if the "
+    "upper bound is unknown); counted when a rebalance settles.",
     "partition-seconds",
     value=lambda counters: counters.upper_stalled_partition_seconds,
 )

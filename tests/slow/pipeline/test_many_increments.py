@@ -73,7 +73,7 @@ def test_all_days_are_computed_if_the_changes_are_unknown(spark, tables):
     assert run(tables, now_ms=NOW_MS + 7 * DAY_MS)[0] == "computing all days: the last run was more than 6 days ago"
     tables.spark.sql(f"ALTER TABLE delta.`{tables.path('events')}` UNSET TBLPROPERTIES ({KEEPS_CHANGES})")
     store_days(tables, 5, 5)
-    assert run(tables)[0] == "computing all days: the table events has no change data feed"
+    assert run(tables)[0] == "computing all days: the events table has no change data feed"
     store_days(tables, 6, 6)
     assert is_increment(run(tables))
     assert_as_full(tables)

@@ -174,5 +174,5 @@ def test_too_new_records_are_read_by_the_release_that_supports_them(tables, fold
 
 def test_missing_files_are_an_error(tables, folder):
     for wanted in (folder, folder / "nowhere"):
-        with pytest.raises(InvalidInputError, match="has no files of events"):
+        with pytest.raises(InvalidInputError, match="has no event files"):
             events_of_files(tables.spark, str(wanted))

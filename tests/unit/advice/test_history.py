@@ -81,7 +81,7 @@ def test_a_history_with_too_many_partitions_without_an_owner_is_not_replayed(mon
     assert {(outcome.refused or "").partition(":")[0] for outcome in what_if(history).outcomes} == {"too large"}
     (line,) = fidelity(history).lines
     assert (line.checked, line.not_comparable) == (0, 1)
-    assert line.reason == "the history has more than 20 members and partitions"
+    assert line.reason == "the history is too large: more than 20 members and partitions over all rebalances"
 
 
 def test_a_return_is_recognised_without_earlier_events():

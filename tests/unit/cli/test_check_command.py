@@ -146,7 +146,7 @@ def test_servers_beyond_the_checked_number_are_reported(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.preflight.server_checks._reach", lambda name, *_: name)
     found = list(reach([(f"kafka-{number}", 9092) for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
     assert len(found) == SERVERS_MAX + 1
-    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not checked"
+    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} servers were not checked"
 
 
 def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_path):
@@ -173,7 +173,7 @@ def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_pa
         (["--principal", "User:a"], "--principal requires --acl-script"),
         (
             ["--acl-script", "--bootstrap-servers=k:9093", "--kafka=security.protocol=SASL_SSL", *OAUTH],
-            "only the brokers know the principal of this login: add --principal TYPE:NAME",
+            "only the brokers can determine the principal of this login: add --principal TYPE:NAME",
         ),
     ],
 )

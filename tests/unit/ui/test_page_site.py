@@ -220,7 +220,7 @@ def test_a_sidecar_shows_that_a_process_has_probably_ended_and_when():
     clock.advance(OVERDUE_SECONDS * 1000 + 1)
     page = get(Site(Readiness(), consumers=members.consumers))[2]
     assert page.index("<td>here</td>") < page.index("<td>ended</td>")
-    assert f"no sign of life since {moment_to_second(NOW)}: the process has probably ended" in page
+    assert f"no report since {moment_to_second(NOW)}: the process has probably ended" in page
     assert "<dt>consumers</dt><dd>1</dd>" in page
     assert f'data-since="{NOW}">' in page  # no heartbeat is expected of the other one
     members.alive("p2")

@@ -180,7 +180,7 @@ def _shared(event: GenerationEvent) -> Mapping[str, str]:
 
 
 def _not_repeated(event: GenerationEvent, implementation: ImplementationVerdict) -> FidelityLine:
-    reason = f"the history has more than {SIZE_MAX} members and partitions"
+    reason = f"the history is too large: more than {SIZE_MAX} members and partitions over all rebalances"
     return FidelityLine(event.assignor or "", implementation.implementation, not_comparable=1, reason=reason)
 
 

@@ -28,13 +28,13 @@ BROKER_ASSIGNORS: Mapping[str, Strategy] = {
         Strategy(
             name="uniform",
             protocol=RebalanceProtocol.COOPERATIVE,
-            summary="the brokers' default: as even as possible, and members keep their partitions",
+            summary="the brokers' default: assigns partitions as evenly as possible, and members keep their partitions",
             plan=uniform,
         ),
         Strategy(
             name="range",
             protocol=RebalanceProtocol.COOPERATIVE,
-            summary="the brokers' range: consecutive partitions of each topic to members in order",
+            summary="the brokers' range: assigns consecutive partitions of each topic to members in order",
             plan=plain_ranges,
         ),
     )

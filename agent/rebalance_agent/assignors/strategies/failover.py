@@ -72,7 +72,8 @@ def _actives(roster: Roster) -> list[int]:
 FAILOVER = Strategy(
     name="failover",
     protocol=RebalanceProtocol.EAGER,
-    summary="every partition to the member with the highest priority; an equal newcomer never takes over",
+    summary="assigns every partition to the member with the highest priority; a new member with an equal "
+    "priority never takes over",
     plan=failover,
     promise=promise_failover,
     config=(PRIORITY, UNKNOWN_PRIORITY),

@@ -239,8 +239,8 @@ _UNRECORDED = "it needs the partitions' lag or rate, which events do not contain
 LAG_AWARE = Strategy(
     name="lag-aware",
     protocol=RebalanceProtocol.EAGER,
-    summary="the load of partitions (lag or rate) spread evenly, heaviest first, with few moves; counts stay within a"
-    " factor of their best balance",
+    summary="spreads the load of partitions (lag or rate) evenly, heaviest first, with few moves; partition counts "
+    "stay within a factor of their best balance",
     plan=lag_aware,
     promise=promise_lag_aware,
     config=(MAX_MOVES, COUNT_FACTOR),

@@ -134,7 +134,7 @@ def _match_together(
 RANGE = Strategy(
     name="range",
     protocol=RebalanceProtocol.EAGER,
-    summary="consecutive partitions of each topic to members in order; topics with equal partition counts are "
+    summary="assigns consecutive partitions of each topic to members in order; topics with equal partition counts are "
     "co-partitioned",
     plan=ranges,
     spread_rank=3,

@@ -143,8 +143,8 @@ def _by_rack(group: _Alike, racks: list[tuple[str, int]]) -> list[list[int]]:
 REDUNDANT = Strategy(
     name="redundant",
     protocol=RebalanceProtocol.EAGER,
-    summary="every partition to several members, in different racks where known; copies are spread evenly, and few of "
-    "them are new",
+    summary="assigns every partition to several members, in different racks if racks are known; copies are spread "
+    "evenly, and few of them are new",
     plan=redundant,
     promise=promise_redundant,
     config=(REDUNDANCY,),

@@ -38,7 +38,7 @@ def roundrobin(roster: Roster) -> Plan:
 ROUNDROBIN = Strategy(
     name="roundrobin",
     protocol=RebalanceProtocol.EAGER,
-    summary="all topic-partitions assigned in turn to the members in order",
+    summary="assigns all topic-partitions in turn to the members in order",
     plan=roundrobin,
     spread_rank=2,
 )

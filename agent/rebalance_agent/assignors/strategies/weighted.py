@@ -98,7 +98,7 @@ def _sizes(roster: Roster) -> list[Mapping[int, int]]:
 WEIGHTED_STICKY = Strategy(
     name="weighted-sticky",
     protocol=RebalanceProtocol.EAGER,
-    summary="partitions in proportion to members' weights, with as few moves as possible",
+    summary="assigns partitions in proportion to members' weights, with as few moves as possible",
     plan=weighted,
     promise=promise_weighted,
     config=(WEIGHT, SCOPE),

@@ -70,7 +70,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
 
 COPARTITIONED_STICKY = unit_strategy(
     "copartitioned-sticky",
-    "the same partition number of all topics of equal partition count to one member, balanced and with the "
+    "assigns the same partition number of all topics with equal partition counts to one member, balanced and with the "
     "fewest moves; standbys are on other members, which take over",
     _kinds,
     lambda roster: range(len(roster.members)),

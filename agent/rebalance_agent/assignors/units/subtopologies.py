@@ -120,8 +120,8 @@ SUBTOPOLOGIES: Setting[tuple[SubTopology, ...]] = Setting(
     default=(),
     meaning="the sub-topologies with their topics; without it, topics of equal partition count and equal subscribers "
     "are one sub-topology",
-    values="NAME:TOPIC,... separated by semicolons, each with |repartition=TOPIC,TOPIC*PARTITIONS,... and "
-    "|changelog=TOPIC,... (optional)",
+    values="NAME:TOPIC,... separated by semicolons; each can end with |repartition=TOPIC,TOPIC*PARTITIONS,... and "
+    "|changelog=TOPIC,...",
     read=_read,
     shared=True,
 )

@@ -73,8 +73,8 @@ def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> l
 
 TASK_STICKY = unit_strategy(
     "task-sticky",
-    "tasks (groups of partitions) to processes in proportion to their threads, preferably where the tasks ran or have "
-    "their state; standbys to other processes",
+    "assigns tasks (groups of partitions) to processes in proportion to their threads, preferably where the tasks ran "
+    "or have their state; assigns standbys to other processes",
     _kinds,
     _processes,
     state_factor=state_factor(2.0),

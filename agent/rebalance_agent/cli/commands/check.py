@@ -80,8 +80,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--principal",
         type=_principal,
         metavar="TYPE:NAME",
-        help="the agent's principal, such as User:CN=agent; needed with --acl-script if only the brokers know the "
-        "principal",
+        help="the agent's principal, such as User:CN=agent; needed with --acl-script if only the brokers can "
+        "determine the principal (OAUTHBEARER, Kerberos, client certificates)",
     )
     parser.set_defaults(run=run, parser=parser)
 
@@ -126,7 +126,7 @@ def _print_acl_script(
     if SERVERS not in properties:
         args.parser.error("--acl-script needs the servers: add --bootstrap-servers HOST:PORT,...")
     if principal == UNKNOWN_PRINCIPAL:
-        args.parser.error("only the brokers know the principal of this login: add --principal TYPE:NAME")
+        args.parser.error("only the brokers can determine the principal of this login: add --principal TYPE:NAME")
     print(acl_script(args.role, agent_rights(settings), principal, properties[SERVERS]), end="")
     return 0
 

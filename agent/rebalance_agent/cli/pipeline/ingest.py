@@ -63,7 +63,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "ingest", DESCRIPTION, EXAMPLES)
     add_tables_flags(parser)
-    parser.add_argument("--events", metavar="DIR", help="files of events (*.ndjson, *.ndjson.gz) instead of Kafka")
+    parser.add_argument(
+        "--events",
+        metavar="DIR",
+        help="read the event files in DIR (*.ndjson, *.jsonl, rotated, or compressed with gzip) instead of Kafka",
+    )
     parser.add_argument("--topic", metavar="TOPIC", help="default: the setting events_topic, rebalance-events")
     parser.add_argument(
         "--every",

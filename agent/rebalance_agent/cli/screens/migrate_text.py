@@ -78,7 +78,7 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     )
     if number:
         members = "the member" if number == 1 else f"the {plural(number, 'member')} one by one. Begin with one"
-        yield wrapped(f"2. Restart {members}, and watch it:", "  ")
+        yield wrapped(f"2. Restart {members}, and watch the group:", "  ")
         yield f"       rebalance-agent migrate {printable(answer.group.group)} --watch{printable(flags)}"
     else:
         yield "  2. Start the members."

@@ -51,11 +51,11 @@ def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> Non
         NoIncrementError: the table was created again, or too much time has passed.
     """
     if before.table_id != now.table_id or before.version > now.version:
-        raise NoIncrementError("the table events was created again")
+        raise NoIncrementError("the events table was created again")
     if now.at_ms - before.at_ms > AGE_HOURS_MAX * 3_600_000:
         raise NoIncrementError(f"the last run was more than {AGE_HOURS_MAX // 24} days ago")
     if not _keeps_changes(tables):
-        raise NoIncrementError("the table events has no change data feed")
+        raise NoIncrementError("the events table has no change data feed")
 
 
 @contextmanager

@@ -128,8 +128,8 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
     records_expected = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
     if records_expected and frame.isEmpty():
         raise PipelineError(
-            f"Spark read none of the up to {records_expected} records of {OFFSETS_TOPIC}: internal topics need "
-            "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
+            f"Spark read no records, although {OFFSETS_TOPIC} has up to {records_expected}: set "
+            "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and grant this principal Read on the topic"
         )
     return frame
 
@@ -154,7 +154,9 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
     except Exception as error:
         raise InvalidInputError("--records", f"cannot read {folder}: {one_line(error, 300)}") from error
     if frame.isEmpty():
-        raise InvalidInputError("--records", f"no record in *.parquet or *.ndjson of {folder}")
+        raise InvalidInputError(
+            "--records", f"{folder} has no records in *.parquet, *.ndjson, *.ndjson.gz, *.jsonl or *.jsonl.gz"
+        )
     return (
         frame.where(F.col("key").isNotNull())
         .select("*", "_metadata")

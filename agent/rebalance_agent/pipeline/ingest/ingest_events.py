@@ -131,7 +131,7 @@ def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     except AnalysisException:
         files = []
     if not files:
-        raise InvalidInputError("--events", f"{folder} has no files of events: {FILES.strip('{}')}")
+        raise InvalidInputError("--events", f"{folder} has no event files ({FILES.strip('{}').replace(',', ', ')})")
     if all(row["path"].startswith(_LOCAL) for row in files):
         lines = _local_lines(spark, files)
     else:

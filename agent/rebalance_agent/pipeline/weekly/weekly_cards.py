@@ -194,9 +194,9 @@ def near_limits(summary: WeeklySummary) -> str:
         for row in found.skews[:_LIMITED]
     ]
     says = (
-        f"Waits for a member that took at least {percent(TIMEOUT_NEAR, 0)} of the rebalance timeout, after which "
-        f"the coordinator removes the member; and skews above {SKEW_NEAR:g} (load of the most loaded member, divided "
-        "by its share)."
+        f"Rebalance timeout: the group waited for a member for at least {percent(TIMEOUT_NEAR, 0)} of this timeout. "
+        "When the timeout ends, the coordinator removes the member. Skew: a value above "
+        f"{SKEW_NEAR:g} (load of the most loaded member, divided by its share)."
     )
     heads, words, none = ("consumer group", "limit", "highest", "how often"), "Consumer groups near a limit", _NO_GROUP
     number = len(found.timeouts) + len(found.skews)

@@ -53,10 +53,10 @@ def _head(summary: WeeklySummary) -> Iterator[str]:
 
 
 def _movers(summary: WeeklySummary) -> Iterator[str]:
-    for word, groups in (("more", summary.up), ("less", summary.down)):
+    for word, groups in (("More", summary.up), ("Fewer", summary.down)):
         if groups:
             moved = ", ".join(_mover(summary, group) for group in groups)
-            yield f"Partition-seconds stalled, {word} than last week: {moved}"
+            yield f"{word} partition-seconds stalled than in the week before: {moved}"
 
 
 def _mover(summary: WeeklySummary, group: GroupWeeks) -> str:
@@ -73,7 +73,7 @@ def _teams(summary: WeeklySummary) -> Iterator[str]:
         for each in summary.teams
         if each.this.deploys
     ]
-    share = f", {percent(summary.this.deploy_share, 0)} of all" if summary.this.deploys else ""
+    share = f", {percent(summary.this.deploy_share, 0)} of this week's stalls" if summary.this.deploys else ""
     by_team = f"; by team: {_first(teams)}" if teams else ""
     yield f"Partition-seconds stalled in deploys: {both_weeks(summary, _deploys)}{share}{by_team}"
 

@@ -113,9 +113,10 @@ def _login_trouble(protocol: str, method: str, error: str) -> tuple[str, str]:
     if "oauthbearer" in lower or "oidc" in lower or "token" in lower:
         return f"OAUTHBEARER: {error}", "correct sasl.oauthbearer.client.id, its secret or the token endpoint's URL"
     if not protocol.startswith("SASL"):
+        secured = "SASL_SSL" if protocol == "SSL" else "SASL_PLAINTEXT"
         return (
             f"Kafka: the server accepts connections but no requests ({error})",
-            f"set security.protocol to SASL_{'SSL' if protocol == 'SSL' else 'PLAINTEXT'} if it requires a login",
+            f"set security.protocol to {secured} if the server requires a login",
         )
     return f"Kafka: {error}", "see the broker's log"
 

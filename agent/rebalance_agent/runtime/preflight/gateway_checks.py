@@ -132,7 +132,7 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses
         yield from (_port(where.port_base + node, node, settings) for node in tried)
     if len(brokers) > SERVERS_MAX:
         left = len(brokers) - SERVERS_MAX
-        yield skipped("more brokers", f"{left} of {len(brokers)} and their ports were not checked")
+        yield skipped("more brokers", f"{left} of {len(brokers)} brokers and their ports were not checked")
     yield from _groups(cluster, rules)
 
 
@@ -161,7 +161,7 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
             yield passed(name, f"{plural(len(now.members), 'member')}, {now.assignor or 'no assignor'}", purpose)
     if len(names) > GROUPS_MAX:
         left = len(names) - GROUPS_MAX
-        yield skipped("more groups", f"{left} of {len(names)} were not checked")
+        yield skipped("more groups", f"{left} of {len(names)} groups were not checked")
 
 
 def _port(port: int, node: int, settings: GatewaySettings) -> Finding:

@@ -67,7 +67,7 @@ def reach(
     )
     if len(servers) > SERVERS_MAX:
         left = len(servers) - SERVERS_MAX
-        yield ReachableServers(skipped("more servers", f"{left} of {len(servers)} were not checked"))
+        yield ReachableServers(skipped("more servers", f"{left} of {len(servers)} servers were not checked"))
 
 
 def other_brokers(

@@ -111,7 +111,7 @@ class GatewaySettings(SidecarSettings):
         for name in ("listen", "events_listen"):
             other = getattr(self, name)
             if other and overlap(split_address(self.gateway_listen), split_address(other)):
-                raise ValueError(f"gateway_listen: must not have the port of {name}")
+                raise ValueError(f"gateway_listen: must not use the same port as {name}")
         return self
 
 

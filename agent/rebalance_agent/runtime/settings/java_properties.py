@@ -172,7 +172,7 @@ def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             yield "sasl.oauthbearer.scope", options["scope"]
     else:
         supported = "PlainLoginModule, ScramLoginModule, IAMLoginModule, and OAuthBearerLoginModule with clientId"
-        raise InvalidInputError(FIELD, f"sasl.jaas.config: {module} is not supported; {supported} are")
+        raise InvalidInputError(FIELD, f"sasl.jaas.config: {module} is not supported; supported modules: {supported}")
 
 
 def _tokens(method: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -96,8 +96,8 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Group",
             EVERYTHING,
             "groups-hidden",
-            "detects the start of classic rebalances (ListGroups), describes groups until the log is read, requests "
-            "the lag of share groups",
+            "detects the start of classic rebalances (ListGroups); shows groups before the log is read completely; "
+            "requests the lag of share groups",
             "a classic rebalance is detected only when it ends, so its stall has wider bounds; groups are not "
             "described; no skew by lag; no lag of share groups",
             some_do=some_do,

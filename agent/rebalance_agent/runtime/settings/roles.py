@@ -170,7 +170,7 @@ class ListeningSettings(AgentSettings):
     @model_validator(mode="after")
     def _own_addresses(self) -> Self:
         if self.events_listen and overlap(split_address(self.listen), split_address(self.events_listen)):
-            raise ValueError("events_listen: must not have the port of listen")
+            raise ValueError("events_listen: must not use the same port as listen")
         return self
 
 
@@ -238,9 +238,9 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     )
     host_names: HostRules = Field(
         "",
-        description="rule that derives a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node "
-        "(as sidecars report them), or a regular expression for client ids whose first capture group is the host; the "
-        "first match applies, or address if no rule matches",
+        description="rules that determine a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE is address, pod, "
+        "node (sidecars report pods and nodes), or a regular expression for client ids, whose first capture group is "
+        "the host; the first match applies, and groups without a match use address",
     )
     settle_seconds: float = Field(
         5.0,

@@ -65,4 +65,4 @@ def _silence(consumer: ConsumerStatus) -> str:
     if not consumer.overdue:
         return since(consumer.seen_ms)
     last = escaped(moment_to_second(consumer.seen_ms))
-    return f'<span class="warning">no sign of life since {last}: the process has probably ended</span>'
+    return f'<span class="warning">no report since {last}: the process has probably ended</span>'

@@ -63,7 +63,7 @@ def test_a_gateway_that_cannot_start_ends_the_sidecar_with_two(capsys):
 
 def test_a_gateway_must_not_use_the_sidecars_ports():
     for name in FREE:
-        with pytest.raises(SettingsErrors, match=f"gateway_listen: must not have the port of {name}"):
+        with pytest.raises(SettingsErrors, match=f"gateway_listen: must not use the same port as {name}"):
             load(GatewaySettings, None, {**FREE, name: "127.0.0.1:9000", "gateway_listen": "127.0.0.1:9000"})
 
 

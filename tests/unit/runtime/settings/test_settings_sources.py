@@ -265,7 +265,7 @@ def test_the_two_listeners_of_a_sidecar_do_not_share_a_port(listen, events_liste
     if both:
         assert load(SidecarSettings, None, flags).events_listen == events_listen
     else:
-        assert _problems(SidecarSettings, flags=flags) == ("events_listen: must not have the port of listen",)
+        assert _problems(SidecarSettings, flags=flags) == ("events_listen: must not use the same port as listen",)
 
 
 def test_posts_to_one_of_several_replicas_need_an_events_topic():

@@ -40,7 +40,9 @@ OURS: Mapping[str, str] = {
     "enable.auto.commit": "whether the member commits stored offsets; always off in the data consumer",
     "enable.auto.offset.store": "whether a delivered record's offset is stored; always off in the data consumer",
     "on_commit": "called from `poll` after asynchronous commits",
-    "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are matched against topics",
+    "topic.metadata.refresh.interval.ms": (
+        "kafka-python's `metadata_max_age_ms`; also how often patterns are matched against topics"
+    ),
 }
 """Settings that this package implements itself."""
 
