@@ -79,13 +79,17 @@ class AgentApi:
         ca_file: str | None = None,
         cert_file: str | None = None,
         key_file: str | None = None,
+        *,
+        source: str = "--url",
     ) -> None:
         """Validate the address and read the TLS files (PEM); no request is sent. ``token``: a bearer token.
+
+        ``source``: the flag or variable that contains the address, for errors.
 
         Raises:
             InvalidInputError: the address is not http(s), or a file cannot be used.
         """
-        self.address = _base(url)
+        self.address = _base(url, source)
         self._headers = {"Accept": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -183,7 +187,7 @@ def _json_body(error: urllib.error.HTTPError) -> Mapping[str, object]:
     return body if isinstance(body, dict) else {}
 
 
-def _base(url: str) -> str:
+def _base(url: str, source: str) -> str:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
@@ -191,7 +195,7 @@ def _base(url: str) -> str:
     except ValueError:
         usable = False
     if not usable or any(not character.isprintable() or character == " " for character in url):
-        raise InvalidInputError("--url", "must be an address such as http://localhost:29308")
+        raise InvalidInputError(source, "must be an address such as http://localhost:29308")
     return url.rstrip("/")
 
 

@@ -39,13 +39,14 @@ __all__ = [
 ]
 
 URL = f"http://localhost:{WEB_PORT}"
+URL_VARIABLE = "REBALANCE_AGENT_URL"
 """Default address: an observer on this machine."""
 
 
 def add_access_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of both sources."""
     agent = parser.add_argument_group("ask an agent (the default)")
-    agent.add_argument("--url", metavar="URL", help=f"URL of the agent (default {URL}; env REBALANCE_AGENT_URL)")
+    agent.add_argument("--url", metavar="URL", help=f"URL of the agent (default {URL}; env {URL_VARIABLE})")
     agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, if the agent requires one")
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
     agent.add_argument("--cert-file", metavar="FILE", help="PEM client certificate, if the agent requires one")
@@ -102,8 +103,9 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
     token = None
     if options.token_file:
         token = checked_token("--token-file", read_secret("--token-file", options.token_file))
-    url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
-    return AgentApi(url, token, options.ca_file, options.cert_file, options.key_file)
+    url = options.url or environment.get(URL_VARIABLE) or URL
+    source = "--url" if options.url else URL_VARIABLE
+    return AgentApi(url, token, options.ca_file, options.cert_file, options.key_file, source=source)
 
 
 def agent_source(agent: AgentApi) -> str:

@@ -164,13 +164,17 @@ def _fidelity(what_if: WhatIf, fidelity: Fidelity) -> Iterator[str]:
         return  # no strategy was replayed, so there is no replay to trust
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
+        # The figures above count only rebalances with the last assignor.
+        when = "before the last change of assignor" if line.assignor not in {"", what_if.assignor} else ""
         if line.checked:
             repeated = f"The replay repeats {line.same_assignment} of {line.checked} recorded assignments of {name}"
+            repeated += f" ({when})" if when else ""
             yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
+            assigned_by = f"{line.implementation}, {when}" if when else line.implementation
             yield wrapped(
                 f"A replay may differ from {plural(line.not_comparable, 'recorded assignment')} of {name} (by "
-                f"{line.implementation}): {printable(line.reason or '')}; {line.agreeing} did not differ."
+                f"{assigned_by}): {printable(line.reason or '')}; {line.agreeing} did not differ."
             )
 
 

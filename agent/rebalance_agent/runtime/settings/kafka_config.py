@@ -110,6 +110,12 @@ _NO_GSSAPI = (
     "from source on a librdkafka with libsasl2: pip install --no-binary confluent-kafka confluent-kafka"
 )
 
+_NO_LOGIN = "sasl.username and sasl.password must be set"
+_LOGIN = {
+    "sasl.username": "sasl.username",
+    "sasl.password": "a password: set sasl.password.file to the path of a file that contains it",
+}
+
 _NO_MSK_IAM = "only Java clients support AWS_MSK_IAM: set OAUTHBEARER, and sasl.oauthbearer.method to aws-msk-iam"
 
 
@@ -171,6 +177,9 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         text = without_secrets(error.args[0].str().replace("\n", " "), result)
         if mechanism_of(result) == "AWS_MSK_IAM":
             raise InvalidInputError("kafka.sasl.mechanism", _NO_MSK_IAM) from None
+        if _NO_LOGIN in text:
+            missing = " and ".join(_LOGIN[name] for name in _LOGIN if not result.get(name))
+            raise InvalidInputError("kafka", f"SASL needs {missing}") from None
         if "GSSAPI" in text:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
         if (failed := _UNUSABLE_FILE.search(text)) and failed[1] in result:

@@ -84,13 +84,20 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
         one, several = _WENT[empty.cause]
         members = plural(empty.members, "member")
         went = f"its last member {one}" if empty.members == 1 else f"its last {members} {several}"
-        planned = empty.cause is Trigger.MEMBER_LEFT and not _grows(group.lag)
-        parts.append(f"{went} (normal after a planned stop)" if planned else went)
+        parts.append(went + (_hint(urgency(group, now_ms)) if _perhaps_planned(group, empty.cause) else ""))
     if group.unassigned:
         parts.append(unowned(group.unassigned))
     if lag := group.lag:
         parts.append(_lag_text(lag))
     return "; ".join(parts)
+
+
+def _perhaps_planned(group: GroupSummary, cause: Trigger | None) -> bool:
+    return cause is Trigger.MEMBER_LEFT and not _grows(group.lag)
+
+
+def _hint(rated: Urgency) -> str:
+    return f" ({'if planned, set empty_groups_allow' if rated is Urgency.NOW else 'normal after a planned stop'})"
 
 
 def _lag_text(lag: LagSummary) -> str:

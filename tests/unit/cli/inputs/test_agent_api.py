@@ -178,6 +178,14 @@ def test_the_address_comes_from_the_flag_then_the_environment_then_the_default()
     assert agent_api(options(), {}).address == "http://localhost:29308"
 
 
+def test_an_error_about_the_address_names_its_source():
+    environment = {"REBALANCE_AGENT_URL": "localhost:1"}
+    with pytest.raises(InvalidInputError, match=r"^REBALANCE_AGENT_URL: must be an address"):
+        agent_api(options(), environment)
+    with pytest.raises(InvalidInputError, match=r"^--url: must be an address"):
+        agent_api(options("--url", "localhost:2"), environment)
+
+
 def test_flags_that_contradict_each_other_are_refused(tmp_path):
     assert not wants_direct(options())
     assert wants_direct(options("--kafka", "bootstrap.servers=x:1"))

@@ -107,6 +107,19 @@ def test_an_unsupported_mechanism_is_reported_with_a_remedy(named):
     assert refused.value.field == "kafka.sasl.mechanism"
 
 
+@pytest.mark.parametrize(
+    ("login", "missing"),
+    [
+        ({"sasl.username": "me"}, "a password: set sasl.password.file to"),
+        ({"sasl.password": "hunter2"}, "sasl.username"),
+        ({}, "sasl.username and a password: set sasl.password.file to"),
+    ],
+)
+def test_an_incomplete_login_is_refused_with_the_missing_property(login, missing):
+    with pytest.raises(InvalidInputError, match=rf"^kafka: SASL needs {missing}"):
+        client_properties({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", **login})
+
+
 def test_an_empty_client_id_is_passed_to_librdkafka():
     assert client_properties({"client.id": ""})["client.id"] == ""
 

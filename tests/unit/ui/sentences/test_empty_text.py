@@ -18,6 +18,7 @@ from rebalance_agent.ui.sentences.group_table import EMPTY_LINES_MAX, empty_line
 from support.observer.views import NOW, full_view
 
 SINCE = NOW - 600_000
+PLANNED = "if planned, set empty_groups_allow"
 UNSEEN = "its last members departed before the agent observed the group"
 
 
@@ -70,7 +71,7 @@ def test_with_a_known_lag_a_group_is_urgent_while_records_come(seconds, lag, exp
         ),
         (
             emptied(members=1, unassigned=1, cause=Trigger.MEMBER_LEFT),
-            "Empty since 22:03:20 UTC; its last member left (normal after a planned stop); 1 partition has no owner",
+            f"Empty since 22:03:20 UTC; its last member left ({PLANNED}); 1 partition has no owner",
         ),
         (emptied(members=None, partitions=None, unassigned=None), f"Empty since 22:03:20 UTC; {UNSEEN}"),
         (
@@ -88,6 +89,13 @@ def test_a_sentence_contains_only_known_facts(view, text):
 def test_members_that_left_may_have_been_stopped_on_purpose_unless_records_wait(rate, normal):
     left = emptied(cause=Trigger.MEMBER_LEFT)
     assert ("(normal after a planned stop)" in empty_text(build_summary(left, behind(rate=rate)), NOW)) is normal
+
+
+@pytest.mark.parametrize(("seconds", "hint"), [(9, "normal after a planned stop"), (600, PLANNED)])
+def test_a_critical_group_is_not_called_normal(seconds, hint):
+    summary = build_summary(emptied(since_ms=NOW - seconds * 1_000, cause=Trigger.MEMBER_LEFT))
+    assert (urgency(summary, NOW) is Urgency.NOW) == (hint != "normal after a planned stop")
+    assert f"left ({hint});" in empty_text(summary, NOW)
 
 
 def test_watch_lists_such_groups_first_with_a_sentence_each():
