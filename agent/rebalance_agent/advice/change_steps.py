@@ -133,7 +133,10 @@ def _cost(what_if: WhatIf, new: str) -> str:
     saved = sum(own.stalled_partition_seconds - outcome.figures.stalled_partition_seconds for outcome in outcomes)
     if not own.stalls or saved <= 0:
         return cost
-    number = math.ceil(what_if.partitions * own.stalls / saved)
+    rebalances = what_if.partitions * own.stalls / saved
+    if rebalances < 1:
+        return f"{cost}, less than the change saves in one rebalance"
+    number = math.ceil(rebalances)
     return f"{cost}, as much as the change saves in {number:,} {'rebalance' if number == 1 else 'rebalances'}"
 
 

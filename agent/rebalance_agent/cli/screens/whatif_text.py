@@ -164,6 +164,8 @@ def _fidelity(what_if: WhatIf, fidelity: Fidelity) -> Iterator[str]:
         return  # no strategy was replayed, so there is no replay to trust
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
+        # All other figures begin after the last change of assignor.
+        name += " (before the change of the assignor)" if line.assignor not in {"", what_if.assignor} else ""
         if line.checked:
             repeated = f"The replay repeats {line.same_assignment} of {line.checked} recorded assignments of {name}"
             yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
