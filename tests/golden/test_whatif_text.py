@@ -104,6 +104,19 @@ def test_the_definition_of_a_host_is_an_option(quiet, capsys):
     assert (code, err.partition(" is not")[0]) == (2, "rebalance-agent whatif: --host-names: '('")
 
 
+def test_repeated_assignments_of_an_earlier_assignor_are_marked(quiet, capsys):
+    first, *later = clustered(8)
+    events = [first, *(replace(each, assignor="sticky") for each in later[:3]), *later[3:]]
+    Path("events.ndjson").write_bytes(lines(events))
+    _, out, _ = run(capsys, "g", "--events", "events.ndjson")
+    text = " ".join(out.split())
+    assert "4 rebalances replayed" in text
+    assert "recorded assignments of sticky (before the last change of assignor)" in text
+    assert "recorded assignments of range." in text
+    Path("events.ndjson").write_bytes(lines(clustered(8)))
+    assert "before the change" not in run(capsys, "g", "--events", "events.ndjson")[1]
+
+
 def test_parts_of_an_event_are_joined(quiet, capsys):
     parts = [line for event in clustered(4) for _, line in event_lines(event, 1_500)]
     assert len(parts) > 4

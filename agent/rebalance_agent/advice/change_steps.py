@@ -135,7 +135,7 @@ def _cost(what_if: WhatIf, new: str) -> str:
         return cost
     rebalances = what_if.partitions * own.stalls / saved
     if rebalances < 1:
-        return f"{cost}, less than the change saves in 1 rebalance"
+        return f"{cost}, less than the change saves in one rebalance"
     number = math.ceil(rebalances)
     return f"{cost}, as much as the change saves in {number:,} {'rebalance' if number == 1 else 'rebalances'}"
 

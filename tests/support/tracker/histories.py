@@ -114,6 +114,7 @@ def on_hosts(name="roundrobin", *, hosts=4, each=3, topics=80, partitions=3, reb
                 assignor=name,
                 protocol=strategy.protocol,
                 previous_generation=number - 1 or None,
+                stall=Stall(1.0, 1.0, topics * partitions, Basis.BOUND),
                 moved=moved(had, given),
                 needed=None,
                 skew_ratio=1.0,

@@ -194,7 +194,9 @@ def test_with_librdkafka_the_group_must_stop_and_the_cost_is_named():
     [
         (figures(stalled=100), figures(stalled=0), ", as much as the change saves in 2 rebalances. "),
         (figures(stalled=3.3), figures(stalled=1.7), ", as much as the change saves in 75 rebalances. "),
-        (figures(stalled=60_000), figures(stalled=0), ", less than the change saves in 1 rebalance. "),
+        (figures(stalled=120), figures(stalled=0), ", as much as the change saves in 1 rebalance. "),
+        (figures(stalled=121), figures(stalled=0), ", less than the change saves in one rebalance. "),
+        (figures(stalled=60_000), figures(stalled=0), ", less than the change saves in one rebalance. "),
         (figures(skew=1.5, stalled=1), figures(stalled=9), ". "),
     ],
 )

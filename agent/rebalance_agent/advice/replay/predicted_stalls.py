@@ -8,16 +8,19 @@ tests compare it with the simulation. The model:
 - cooperative: no member stops. Revoked partitions stall from the end of the first round to the end of the follow-up,
   which waits for the slowest member again. Partitions of departed members are assigned in the first round.
 
-Members without a report of when they stopped count as stopped from the start, as in the recorded upper bounds.
+In a recorded eager rebalance, members without a report of when they stopped count as stopped as late as the lower bound
+of the recorded stall allows: records do not show that an earlier stop cost anything, so no change would certainly have
+saved it. In a recorded cooperative rebalance, members that an eager strategy would have stopped count as stopped from
+the start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from rebalance_agent.advice.replay.move_counts import MoveCounts
-from rebalance_agent.advice.replay.recorded_history import RecordedRebalance
+from rebalance_agent.advice.replay.move_counts import MoveCounts, count_moves
+from rebalance_agent.advice.replay.recorded_history import RecordedRebalance, owned_by
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.member_changes import identity
@@ -35,7 +38,8 @@ class Behaviour:
     ``join``: the wait for the last member under the recorded protocol; ``sync``: the wait for the leader's assignment.
     ``stops``: the time from the start until a member had detected the rebalance and stopped; ``pauses``: the duration
     of the member's revoked callback. ``follow``: the recorded follow-up rounds, None if there were none. ``expired``:
-    the session timeouts of members that failed. ``fresh``: the group had been empty.
+    the session timeouts of members that failed. ``fresh``: the group had been empty. ``silent_stop``: as ``stops``, for
+    members of an eager group that did not report.
     """
 
     join: float
@@ -45,6 +49,7 @@ class Behaviour:
     follow: float | None = None
     expired: Mapping[str, float] = field(default_factory=dict)
     fresh: bool = False
+    silent_stop: float = 0.0
 
 
 def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
@@ -64,7 +69,7 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
     follow = None
     if len(rebalance.generations) > 1:
         follow = max(0, closing.timestamp_ms - first.timestamp_ms) / 1000
-    return Behaviour(
+    behaviour = Behaviour(
         join=first.join_seconds,
         sync=first.sync_seconds or 0.0,
         stops=stops,
@@ -73,6 +78,22 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
         expired=_expired(rebalance),
         fresh=rebalance.fresh,
     )
+    if closing.protocol is RebalanceProtocol.COOPERATIVE:
+        return behaviour
+    given = count_moves(owned_by(rebalance.before), owned_by(closing))
+    return replace(behaviour, silent_stop=_latest_stop(behaviour, given, closing.stall.partition_seconds))
+
+
+def _latest_stop(behaviour: Behaviour, given: MoveCounts, least: float) -> float:
+    """Return the latest stop of the members without a report with which the model predicts at least ``least``.
+
+    ``least``: the lower bound of the recorded stalls, in partition-seconds.
+    """
+    silent = sum(count for name, count in given.owned.items() if name not in behaviour.stops)
+    if not silent or behaviour.fresh:
+        return 0.0
+    worst = predict_stall(behaviour, given, RebalanceProtocol.EAGER) or 0.0
+    return min(max(0.0, worst - least) / silent, behaviour.join)
 
 
 def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protocol: RebalanceProtocol) -> float | None:
@@ -87,7 +108,10 @@ def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protoco
     end = behaviour.join + behaviour.sync
     if behaviour.fresh:
         return given.assigned * end
-    stood = sum(count * max(0.0, end - behaviour.stops.get(name, 0.0)) for name, count in given.owned.items() if count)
+    silent = behaviour.silent_stop
+    stood = sum(
+        count * max(0.0, end - behaviour.stops.get(name, silent)) for name, count in given.owned.items() if count
+    )
     return stood + _of_gone(behaviour, given, end)
 
 

@@ -15,6 +15,7 @@ from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.ui.sentences.explained.bound_reason import bound_reason
 from rebalance_agent.ui.sentences.explained.causes import rollout_text, why
 from rebalance_agent.ui.sentences.explained.client_text import client_sentences
 from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
@@ -240,21 +241,21 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
     if stall.seconds == 0:
         yield "No partition was stalled."
         return
-    longest = _span(stall, rebalance.bounds_from)
+    longest = _span(stall, rebalance)
     yield f"The longest stall of a partition was {longest}; in total {_total(stall)} stalled partition-seconds."
     again = sum(report.reprocessed_records or 0 for report in rebalance.reports)
     if again:
         yield f"{plural(again, 'record')} had to be consumed again."
 
 
-def _span(stall: Stall, bounds_from: str) -> str:
+def _span(stall: Stall, rebalance: ObservedRebalance) -> str:
     lower = duration(stall.lower_seconds)
     if stall.basis is Basis.EXACT:
         return f"{lower} (measured by the members)"
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
     span = bounds_text(stall.lower_seconds, stall.seconds)
-    return f"{in_words(span)} (bounds from {bounds_from}, because not all members report)"
+    return f"{in_words(span)} (bounds from {rebalance.bounds_from}, because {bound_reason(rebalance)})"
 
 
 def _total(stall: Stall) -> str:
