@@ -8,7 +8,7 @@ from pathlib import Path
 from judge.evidence.broker_log import assigned, beginnings, cause_of, emptied, first_joins, removals
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
-from judge.evidence.records import decode
+from judge.evidence.records import decode, of_groups
 from judge.evidence.reported import kept, occupants, published
 from judge.evidence.spans import stale_owners, unheard_owners
 from judge.evidence.truth import contradicted, processes_of, true_spans
@@ -34,8 +34,8 @@ class Truth:
         self.log = beginnings(texts, folder.run["began"])
         first = first_joins(texts, folder.run["began"])
         seated = occupants(row for name in folder.run.get("observers", OBSERVERS) for row in folder.events(name))
-        self.history = histories(folder.rows("records.ndjson"), folder.topics, decode, seated)
-        self.history = {name: self.history[name] for name in self.groups if name in self.history}
+        rows = of_groups(folder.rows("records.ndjson"), self.groups)
+        self.history = histories(rows, folder.topics, decode, seated)
         empty, given = (read(texts, folder.run["began"]) for read in (emptied, assigned))
         self.processes, self.spans, removed = {}, {}, removals(texts, folder.run["began"])
         for name, history in self.history.items():

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from judge.evidence.records import decode
+from judge.evidence.records import decode, of_groups
 
 TOPIC_ID = bytes(range(16))
 TOPIC = "AAECAwQFBgcICQoLDA0ODw"
@@ -114,3 +114,9 @@ def test_a_tombstone_removes_the_entry_of_its_key(version):
 def test_other_records_are_ignored():
     assert decode(key(10, "g", "m"), b"") is None
     assert decode(key(16, "g", "m"), b"") is None
+
+
+def test_records_of_other_groups_keep_only_their_place():
+    rows = [{"key": each, "value": b"v"} for each in (key(2, "g"), key(1, "h", "a", i32(3)), key(16, "h", "m"), None)]
+    kept = [(row["key"], row["value"]) for row in of_groups(rows, {"g"})]
+    assert kept == [(key(2, "g"), b"v"), (None, None), (None, None), (None, b"v")]
