@@ -1,4 +1,4 @@
-"""The epochs that Kafka 4.4's own classes record with assigned partitions (KIP-1251), read by our decoder."""
+"""The epochs that Kafka's own classes record with assigned partitions and active tasks, read by our decoder."""
 
 import pytest
 
@@ -16,12 +16,11 @@ UUID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 class KafkasMember:
-    """One member, whose current assignment follows its target by Kafka's classes."""
+    """A member of a consumer group, whose current assignment follows its target by Kafka's classes."""
 
     def __init__(self):
         start_java()
         self._id = jpype.JClass("org.apache.kafka.common.Uuid").fromString(UUID)
-        self._set, self._map = jpype.JClass("java.util.HashSet"), jpype.JClass("java.util.HashMap")
         member = jpype.JClass(f"{GROUPS}.modern.consumer.ConsumerGroupMember$Builder")("m")
         member.setSubscribedTopicNames(jpype.java.util.List.of("t"))
         self._member = member.setMemberEpoch(0).build()
@@ -32,10 +31,10 @@ class KafkasMember:
         target = jpype.JClass(f"{GROUPS}.modern.Assignment")(self._by_topic(numbers))
         builder = jpype.JClass(f"{GROUPS}.modern.consumer.CurrentAssignmentBuilder")(self._member)
         builder.withMetadataImage(image).withTargetAssignment(epoch, target)
-        builder.withCurrentPartitionEpoch(jpype.JProxy("java.util.function.BiFunction", dict={"apply": unowned}))
+        builder.withCurrentPartitionEpoch(function(unowned))
         if owned is not None:
             request = "org.apache.kafka.common.message.ConsumerGroupHeartbeatRequestData$TopicPartitions"
-            row = jpype.JClass(request)().setTopicId(self._id).setPartitions(self._integers(owned))
+            row = jpype.JClass(request)().setTopicId(self._id).setPartitions(integers(owned))
             builder.withOwnedTopicPartitions(jpype.java.util.List.of(row))
         self._member = builder.build()
         return self._recorded()
@@ -43,21 +42,54 @@ class KafkasMember:
     def _recorded(self):
         helpers = jpype.JClass(f"{GROUPS}.GroupCoordinatorRecordHelpers")
         record = helpers.newConsumerGroupCurrentAssignmentRecord("g", self._member)
-        serde = jpype.JClass(f"{GROUPS}.GroupCoordinatorRecordSerde")()
-        key, value = bytes(serde.serializeKey(record)), bytes(serde.serializeValue(record))
-        fact = group_fact(decode_record(key, value)).value
-        return dict(zip(fact.assigned.get(UUID, ()), fact.assigned_in.get(UUID, ()), strict=True))
+        return epochs_of(record, UUID)
 
     def _by_topic(self, numbers):
-        by_topic = self._map()
-        by_topic.put(self._id, self._set(self._integers(numbers)))
-        return by_topic
+        return jpype.java.util.Map.of(self._id, jpype.java.util.HashSet(integers(numbers)))
 
-    def _integers(self, numbers):
-        integers = jpype.java.util.ArrayList()
-        for number in numbers:
-            integers.add(jpype.JInt(number))
-        return integers
+
+class KafkasStreamsMember:
+    """A member of a streams group, whose active tasks follow its target by Kafka's classes."""
+
+    def __init__(self):
+        start_java()
+        member = jpype.JClass(f"{GROUPS}.streams.StreamsGroupMember$Builder").withDefaults("m")
+        self._member = member.setMemberEpoch(0).setProcessId("p").build()
+
+    def assign(self, epoch, *numbers, owned=None):
+        """Its current assignment after a heartbeat: ``numbers`` are its target, ``owned`` what it owns."""
+        builder = jpype.JClass(f"{GROUPS}.streams.CurrentAssignmentBuilder")(self._member)
+        builder.withTargetAssignment(epoch, self._active(numbers))
+        builder.withCurrentActiveTaskProcessId(function(lambda _subtopology, _task: None))
+        builder.withCurrentStandbyTaskProcessIds(function(lambda _subtopology, _task: jpype.java.util.Set.of()))
+        builder.withCurrentWarmupTaskProcessIds(function(lambda _subtopology, _task: jpype.java.util.Set.of()))
+        if owned is not None:
+            builder.withOwnedAssignment(self._active(owned))
+        self._member = builder.build()
+        helpers = jpype.JClass(f"{GROUPS}.streams.StreamsCoordinatorRecordHelpers")
+        return epochs_of(helpers.newStreamsGroupCurrentAssignmentRecord("g", self._member), "0")
+
+    def _active(self, numbers):
+        of, tasks = jpype.java.util.Map.of, jpype.java.util.HashSet(integers(numbers))
+        return jpype.JClass(f"{GROUPS}.streams.TasksTuple")(of("0", tasks), of(), of())
+
+
+def epochs_of(record, key):
+    """Partition -> epoch, as our decoder reads them from Kafka's record."""
+    serde = jpype.JClass(f"{GROUPS}.GroupCoordinatorRecordSerde")()
+    fact = group_fact(decode_record(bytes(serde.serializeKey(record)), bytes(serde.serializeValue(record)))).value
+    return dict(zip(fact.assigned.get(key, ()), fact.assigned_in.get(key, ()), strict=True))
+
+
+def integers(numbers):
+    listed = jpype.java.util.ArrayList()
+    for number in numbers:
+        listed.add(jpype.JInt(number))
+    return listed
+
+
+def function(apply):
+    return jpype.JProxy("java.util.function.BiFunction", dict={"apply": apply})
 
 
 class Image:
@@ -75,8 +107,9 @@ def unowned(_topic, _partition):
     return jpype.java.lang.Integer(-1)
 
 
-def test_a_kept_partition_has_an_old_epoch_and_one_that_came_back_a_new_one():
-    member = KafkasMember()
+@pytest.mark.parametrize("kind", [KafkasMember, KafkasStreamsMember], ids=["consumer", "streams"])
+def test_a_kept_partition_has_an_old_epoch_and_one_that_came_back_a_new_one(kind):
+    member = kind()
     assert member.assign(5, 0, 1) == {0: 5, 1: 5}
     assert member.assign(6, 0, 1, 2) == {0: 5, 1: 5, 2: 6}
     assert member.assign(7, 1, 2, owned=(0, 1, 2)) == {1: 5, 2: 6}  # it has yet to revoke 0

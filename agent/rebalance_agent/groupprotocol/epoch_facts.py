@@ -96,19 +96,21 @@ def _current(value: _Fields) -> CurrentAssignment:
         assigned=assigned,
         # A share group revokes no partitions, since its members share them.
         revoking=partitions_by(value.get("partitions_pending_revocation", ()), "topic_id"),
-        assigned_in=_assigned_in(value["assigned_partitions"], assigned),
+        assigned_in=_assigned_in(value["assigned_partitions"], assigned, "topic_id"),
     )
 
 
 def _streams_current(value: _Fields) -> CurrentAssignment:
+    assigned = _tasks(value["active_tasks"])
     return CurrentAssignment(
         epoch=value["member_epoch"],
         previous_epoch=value["previous_member_epoch"],
         state=_STREAMS_STATES.get(value["state"], MemberState.UNKNOWN),
-        assigned=_tasks(value["active_tasks"]),
+        assigned=assigned,
         revoking=_tasks(value["active_tasks_pending_revocation"]),
         standbys=_tasks(value["standby_tasks"]),
         warmups=_tasks(value["warmup_tasks"]),
+        assigned_in=_assigned_in(value["active_tasks"], assigned, "subtopology_id"),
     )
 
 
@@ -143,12 +145,15 @@ def partitions_by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
     return existing_partitions({topic: sorted(numbers[topic]) for topic in sorted(numbers)})
 
 
-def _assigned_in(rows: Iterable[_Fields], assigned: TopicPartitions) -> dict[str, tuple[int, ...]]:
-    """Return the epochs of the ``assigned`` partitions in their order, without topics that lack some."""
+def _assigned_in(rows: Iterable[_Fields], assigned: TopicPartitions, name: str) -> dict[str, tuple[int, ...]]:
+    """Return the epochs of the ``assigned`` partitions in their order, by the field ``name`` of the rows.
+
+    Topics, or subtopologies, are omitted if a partition lacks its epoch.
+    """
     epochs: dict[str, dict[int, int]] = {}
     for row in rows:
         if len(recorded := row.get("assignment_epochs") or ()) == len(row["partitions"]):
-            epochs.setdefault(row["topic_id"], {}).update(zip(row["partitions"], recorded, strict=True))
+            epochs.setdefault(row[name], {}).update(zip(row["partitions"], recorded, strict=True))
     shared: dict[int, int] = {}  # most partitions have the same few epochs: one object for each
     return {
         topic: tuple(shared.setdefault(of[number], of[number]) for number in numbers)

@@ -110,9 +110,9 @@ class CurrentAssignment:
     """A member's current assignment, and the partitions that it has yet to revoke (``revoking``).
 
     ``standbys``, ``warmups``: such tasks of a streams member, without those that it has yet to give up.
-    ``assigned_in``: for each topic of ``assigned``, the group epochs in which its partitions came to the member, in the
-    order of the partitions (KIP-1251); it lacks topics for which the broker did not record these epochs (before Kafka
-    4.4).
+    ``assigned_in``: for each key of ``assigned``, the group epochs in which its partitions or active tasks came to the
+    member, in the order of the partitions. Keys are absent if the broker did not record these epochs: consumer groups
+    have them since Kafka 4.3 (KIP-1251), streams groups since 4.2.
     """
 
     epoch: int

@@ -131,10 +131,7 @@ def _named(fact):
         case CurrentAssignment():
             more = {
                 "state": STATES[fact.state],
-                "assigned_partitions": [
-                    row | {"assignment_epochs": fact.assigned_in.get(row["topic_id"], ())}
-                    for row in _rows("topic_id", fact.assigned)
-                ],
+                "assigned_partitions": _dated("topic_id", fact),
                 "partitions_pending_revocation": _rows("topic_id", fact.revoking),
             }
         case EpochMember():
@@ -156,6 +153,7 @@ def _streams(fact):
             more = _tasks(active=fact.assigned, standby=fact.standbys)
         case CurrentAssignment():
             more = {"state": STATES[fact.state] + 1, **_tasks(active=fact.assigned, standby=fact.standbys)}
+            more["active_tasks"] = _dated("subtopology_id", fact)
             more |= {f"{name}_pending_revocation": [] for name in ("standby_tasks", "warmup_tasks")}
             more["active_tasks_pending_revocation"] = _rows("subtopology_id", fact.revoking)
         case EpochMember():
@@ -178,6 +176,11 @@ def _subtopology(name, sources):
 def _tasks(*, active, standby):
     rows = {"active": active, "standby": standby, "warmup": {}}
     return {f"{name}_tasks": _rows("subtopology_id", partitions) for name, partitions in rows.items()}
+
+
+def _dated(name, fact):
+    """The assigned partitions with their epochs."""
+    return [row | {"assignment_epochs": fact.assigned_in.get(row[name], ())} for row in _rows(name, fact.assigned)]
 
 
 def _rows(name, partitions):

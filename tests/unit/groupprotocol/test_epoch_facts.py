@@ -101,6 +101,7 @@ def of_kafkas_bytes(about):
 def test_the_kinds_of_tasks_are_separate():
     current = of_kafkas_bytes("current member assignment")
     assert current.assigned == {"text 14": (16, 17), "text 6": (8, 9)}
+    assert current.assigned_in == {"text 14": (19, 20), "text 6": (11, 12)}
     assert current.standbys == {"text 23": (25, 26), "text 31": (33, 34)}
     assert current.warmups == {"text 40": (42, 43), "text 48": (50, 51)}
     target = of_kafkas_bytes("target assignment member")
@@ -136,21 +137,31 @@ def test_an_endpoint_is_short_and_an_address_of_ipv6_in_brackets(host, shown):
     assert (member.endpoint, len(member.process)) == (shown, 255)
 
 
+NONE = {name: [] for name in OF_TOPICS | OF_TASKS | REVOKED}
+
+
 @pytest.mark.parametrize(
-    ("rows", "assigned_in"),
+    ("table", "field", "name", "topic"),
     [
-        ([((5, 2), (7, 300))], {ZERO_UUID: (300, 7)}),
-        ([((2,), (7,)), ((5, -1), (9, 9))], {ZERO_UUID: (7, 9)}),
-        ([((5, 2), ())], {}),
-        ([((5, 2), None)], {}),
-        ([((5, 2), (7,))], {}),
-        ([((2,), (7,)), ((5,), ())], {}),
+        (consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, "assigned_partitions", "topic_id", ZERO_UUID),
+        (streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, "active_tasks", "subtopology_id", "0"),
+    ],
+    ids=["consumer", "streams"],
+)
+@pytest.mark.parametrize(
+    ("rows", "epochs"),
+    [
+        ([((5, 2), (7, 300))], (300, 7)),
+        ([((2,), (7,)), ((5, -1), (9, 9))], (7, 9)),
+        ([((5, 2), ())], None),
+        ([((5, 2), None)], None),
+        ([((5, 2), (7,))], None),
+        ([((2,), (7,)), ((5,), ())], None),
     ],
 )
-def test_epochs_of_partitions_are_in_the_partitions_order_or_absent(rows, assigned_in):
-    table = consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT
-    key = table.key.encode(8, {"group": "g", "member_id": "m"})
-    rows = [{"topic_id": ZERO_UUID, "partitions": p, "assignment_epochs": epochs} for p, epochs in rows]
-    fields = EPOCHS | {"assigned_partitions": rows, "partitions_pending_revocation": []}
-    fact = group_fact(decode_record(key, table.value.encode(0, fields))).value
-    assert (fact.assigned, fact.assigned_in) == ({ZERO_UUID: (2, 5)}, assigned_in)
+def test_epochs_of_partitions_are_in_the_partitions_order_or_absent(table, field, name, topic, rows, epochs):
+    key = table.key.encode(table.key.versions[0], {"group": "g", "member_id": "m"})
+    rows = [{name: topic, "partitions": numbers, "assignment_epochs": recorded} for numbers, recorded in rows]
+    value = table.value.encode(0, EPOCHS | NONE | {field: rows})
+    fact = group_fact(decode_record(key, value)).value
+    assert (fact.assigned, fact.assigned_in) == ({topic: (2, 5)}, {topic: epochs} if epochs else {})

@@ -265,7 +265,7 @@ class EpochState(TrackedGroup):
 
         After skipped records the result is empty, because not even the latest record of each key was read.
         """
-        if before is None or not self._after_gap or self._skipped or self.group_type is not GroupType.CONSUMER:
+        if before is None or not self._after_gap or self._skipped:
             return frozenset()
         return surely_kept(before, self._records, self._recorded, self._described)
 

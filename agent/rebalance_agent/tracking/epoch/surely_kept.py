@@ -1,7 +1,8 @@
 """Finds the partitions that members kept while records were missing, from their assignment epochs (KIP-1251).
 
-Since Kafka 4.4, brokers record the epoch in which the member got each assigned partition. A partition that was taken
-from a member and given back has a newer epoch, even if compaction removed the records in between. Pure.
+Brokers record the epoch in which the member got each assigned partition: in consumer groups since Kafka 4.3, and for
+each active task in streams groups since 4.2. A partition that was taken from a member and given back has a newer epoch,
+even if compaction removed the records in between. Pure.
 """
 
 from __future__ import annotations
