@@ -91,10 +91,12 @@ def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsy
             assert successor.join(broker) == (0, None)
             member.leave(broker)
         with beating(broker, new):
-            steps = [json.loads(line) for line in watching.stdout]
+            *steps, last = [json.loads(line) for line in watching.stdout]
         assert watching.wait(30) == 0
     assert steps[-1] == {"go": "done", "classic": 0, "members": 2, "reason": "all members use the consumer protocol"}
     assert "wait" in {each["go"] for each in steps}
+    assert last["report"]["since"]["rebalances"] > 0
+    assert last["complete"]
 
     code, found = answer(kafka, capsys, group)
     assert (code, found["done"]) == (0, True)

@@ -198,36 +198,56 @@ class Epochs(Recorded):
     epoch = 2
 
 
-@pytest.mark.parametrize(("delayed", "complete"), [(0, True), (2, True), (99, False)])
-def test_the_table_waits_until_the_last_rebalance_has_settled(monkeypatch, capsys, delayed, complete):
-    """The event of the newest epoch is there after ``delayed`` reads."""
-    done = MigratingGroup("orders", GroupType.CONSUMER, (replace(OLD, protocol=GroupType.CONSUMER),))
-    old, new = GroupType.CLASSIC, GroupType.CONSUMER
-    before, first, last = (
-        generation(number, [], {}, group_type=kind) for number, kind in enumerate((old, new, new), start=0)
-    )
-    reads = iter([(before, first)] * delayed + [(before, first, last)] * 99)
-    monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
-    monkeypatch.setattr(migrate, "SETTLE_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 30.0 if complete else 0.0)
-    limits = BrokerLimits(BROKER, {}, consumer_groups=True)
-    monkeypatch.setattr(migrate, "read_inputs", lambda _options: MigrationInputs(limits, 1, Epochs(done), 0))
-    monkeypatch.setattr(migrate, "past_in_cluster", lambda _options: GroupPast(next(reads), "events", known=True))
-    monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group]))
-    assert main.main(["migrate", "orders", "--bootstrap-servers", "kafka:9092", "--watch"]) == 0
-    text = capsys.readouterr().out
+@pytest.fixture
+def watched(monkeypatch, capsys):
+    """Watch a group that is done; the event of its newest epoch is there after ``delayed`` reads. Return the output."""
+
+    def run(delayed, *arguments, complete):
+        done = MigratingGroup("orders", GroupType.CONSUMER, (replace(OLD, protocol=GroupType.CONSUMER),))
+        old, new = GroupType.CLASSIC, GroupType.CONSUMER
+        before, first, last = (
+            generation(number, [], {}, group_type=kind) for number, kind in enumerate((old, new, new), start=0)
+        )
+        reads = iter([(before, first)] * delayed + [(before, first, last)] * 99)
+        monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
+        monkeypatch.setattr(migrate, "SETTLE_PAUSE_SECONDS", 0.001)
+        monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 30.0 if complete else 0.0)
+        limits = BrokerLimits(BROKER, {}, consumer_groups=True)
+        monkeypatch.setattr(migrate, "read_inputs", lambda _options: MigrationInputs(limits, 1, Epochs(done), 0))
+        monkeypatch.setattr(migrate, "past_in_cluster", lambda _options: GroupPast(next(reads), "events", known=True))
+        monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group]))
+        assert main.main(["migrate", "orders", "--bootstrap-servers", "kafka:9092", "--watch", *arguments]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+DELAYS = pytest.mark.parametrize(("delayed", "complete"), [(0, True), (2, True), (99, False)])
+
+
+@DELAYS
+def test_the_table_waits_until_the_last_rebalance_has_settled(watched, delayed, complete):
+    text = watched(delayed, complete=complete)
     (since,) = [line for line in text.splitlines() if line.startswith("since the migration")]
     assert since.split()[4] == ("2" if complete else "1")
     assert ("is not recorded yet" in text) is not complete
     assert ("    rebalance-agent migrate orders --bootstrap-servers kafka:9092\n" in text) is not complete
 
 
+@DELAYS
+def test_the_last_line_of_json_is_the_report_with_the_last_rebalance(watched, delayed, complete):
+    *_, last = map(json.loads, watched(delayed, "--json", complete=complete).splitlines())
+    assert (last["report"]["before"]["rebalances"], last["report"]["back"]) == (1, False)
+    assert (last["report"]["since"]["rebalances"], last["complete"]) == ((2, True) if complete else (1, False))
+
+
 def test_a_step_is_printed_once(asked):
     code, text = asked(ORDERS, "--watch", "--json")
     assert code == 0
-    (line,) = text.splitlines()
-    assert json.loads(line)["classic"] == 2
-    assert list(yaml.safe_load_all(asked(ORDERS, "--watch", "--output", "yaml")[1])) == [json.loads(line)]
+    step, report = map(json.loads, text.splitlines())
+    assert step["classic"] == 2
+    assert report == {"report": None, "complete": True}
+    assert list(yaml.safe_load_all(asked(ORDERS, "--watch", "--output", "yaml")[1])) == [step, report]
 
 
 def test_control_characters_in_names_are_not_printed(asked):

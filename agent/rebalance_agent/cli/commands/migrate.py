@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rebalance_agent.advice import RecordedHistory, history_of, what_if
 from rebalance_agent.advice.figures import WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
 from rebalance_agent.advice.migration.migration_report import report_of
-from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, step_of
+from rebalance_agent.advice.migration.migration_steps import Go, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.advice.replay.recorded_history import since_last_assignor
 from rebalance_agent.api.query import NotKnownError
@@ -23,6 +23,7 @@ from rebalance_agent.cli.output_flag import add_output_flag, as_text
 from rebalance_agent.cli.screens.migrate_text import (
     as_json,
     readiness_text,
+    report_json,
     report_text,
     step_text,
     unsettled_text,
@@ -87,7 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="topic pattern that the new members will use; it is checked against RE2, the brokers' syntax; repeatable",
     )
     parser.add_argument("--watch", action="store_true", help="follow the migration until all members have migrated")
-    add_output_flag(parser, "text", json_help="short for --output json; with --watch one line per step")
+    add_output_flag(parser, "text", json_help="short for --output json; with --watch one line per step, then the report")
     add_cluster_flags(parser, "the cluster")
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
@@ -134,15 +135,18 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
         step = step_of(readiness(group, inputs.limits, wishes))
         if step != last:
             last = step
-            print(step_text(step) if options.output == "text" else _written(step, options.output), flush=True)
+            print(step_text(step) if options.output == "text" else _written(asdict(step), options.output), flush=True)
         if step.go is Go.DONE:
             break
-    if options.output == "text":
-        events, complete = _settled_events(options, inputs.recorded.epoch)
-        if report := report_of(events):
-            print(f"\n{report_text(report)}", end="")
-        if not complete:
-            print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
+    events, complete = _settled_events(options, inputs.recorded.epoch)
+    report = report_of(events)
+    if options.output != "text":
+        print(_written(report_json(report, complete=complete), options.output))
+        return 0
+    if report is not None:
+        print(f"\n{report_text(report)}", end="")
+    if not complete:
+        print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
     return 0
 
 
@@ -170,9 +174,9 @@ def _closes(event: Event, epoch: int) -> bool:
     return False
 
 
-def _written(step: MigrationStep, form: str) -> str:
-    """Return a step as one line of JSON, or as one document of a YAML stream."""
-    return ("---\n" if form == "yaml" else "") + as_text(asdict(step), form)
+def _written(value: Mapping[str, object], form: str) -> str:
+    """Return ``value`` as one line of JSON, or as one document of a YAML stream."""
+    return ("---\n" if form == "yaml" else "") + as_text(value, form)
 
 
 def _exit_code(answer: MigrationReadiness) -> int:

@@ -14,7 +14,7 @@ from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, partition_seconds, plural, printable, table_text, wrapped
 
-__all__ = ["as_json", "readiness_text", "report_text", "step_text", "unsettled_text", "what_if_text"]
+__all__ = ["as_json", "readiness_text", "report_json", "report_text", "step_text", "unsettled_text", "what_if_text"]
 
 HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
@@ -194,6 +194,11 @@ def as_json(
         "what_if": None if what_if is None else _what_if_json(*what_if),
         "report": None if report is None else asdict(report),
     }
+
+
+def report_json(report: MigrationReport | None, *, complete: bool) -> dict[str, object]:
+    """Return the report at the end of `--watch` as a JSON-ready object. ``complete``: it has the last rebalance."""
+    return {"report": None if report is None else asdict(report), "complete": complete}
 
 
 def _what_if_json(what_if: WhatIf, outcomes: Sequence[BrokerOutcome]) -> dict[str, object]:
