@@ -1,8 +1,8 @@
 """Changes random groups to the consumer protocol on a real broker, and compares the outcome with `migrate`.
 
 ``PYTHONPATH=agent:tests python -m support.migration.random_migrations --seeds 250 --results FILE`` appends one line of
-JSON for each seed. Seeds that the file has for the same version of Kafka are skipped, so that a run can be continued. The
-variable ``REBALANCE_AGENT_KAFKA_VERSION`` chooses another version.
+JSON for each seed. Seeds that the file has for the same version of Kafka are skipped, so that a run can be continued.
+The variable ``REBALANCE_AGENT_KAFKA_VERSION`` chooses another version.
 """
 
 from __future__ import annotations
