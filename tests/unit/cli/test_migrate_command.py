@@ -256,10 +256,27 @@ def test_a_watch_ends_when_the_group_is_classic_again(asked):
     assert (last["report"]["back"], last["complete"]) == (True, True)
 
 
-def test_the_report_of_a_way_back_waits_for_the_first_classic_rebalance(asked, monkeypatch):
+@pytest.mark.parametrize(
+    ("generations", "complete", "back"),
+    [
+        ([(3, GroupType.CLASSIC), (4, GroupType.CONSUMER)], False, False),
+        ([(3, GroupType.CLASSIC), (4, GroupType.CONSUMER), (5, GroupType.CLASSIC)], True, True),
+        # All members stopped, so that the generations begin anew.
+        ([(3, GroupType.CLASSIC), (4, GroupType.CONSUMER), (1, GroupType.CLASSIC)], True, True),
+        # No rebalance of the consumer protocol ended.
+        ([(3, GroupType.CLASSIC)], False, None),
+        ([(3, GroupType.CLASSIC), (5, GroupType.CLASSIC)], True, None),
+    ],
+)
+def test_the_report_of_a_way_back_waits_for_the_first_classic_rebalance(
+    asked, monkeypatch, generations, complete, back
+):
     monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 0.0)
-    events = [generation(0, [], {}), generation(1, [], {}, group_type=GroupType.CONSUMER)]
-    assert "is not recorded yet" in asked(ORDERS, "--watch", events=events, followed=[MIXED, ORDERS])[1]
+    monkeypatch.setattr(Recorded, "epoch", 4)
+    events = [generation(number, [], {}, group_type=kind) for number, kind in generations]
+    text = asked(ORDERS, "--watch", "--json", events=events, followed=[MIXED, ORDERS])[1]
+    last = json.loads(text.splitlines()[-1])
+    assert (last["complete"], last["report"] and last["report"]["back"]) == (complete, back)
 
 
 def test_a_step_is_printed_once(asked):

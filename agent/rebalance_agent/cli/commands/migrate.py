@@ -136,16 +136,17 @@ def _compared(
 
 def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: MigrationWishes) -> int:
     """Print each step until all members have changed, or the group is classic again; then print the report."""
-    last, migrated = None, False
+    last, epoch, migrated = None, None, False
     for group in inputs.followed(options):
         step = step_of(readiness(group, inputs.limits, wishes), migrated=migrated)
         migrated = migrated or bool(group.of(GroupType.CONSUMER))
+        epoch = epoch if inputs.recorded.epoch is None else inputs.recorded.epoch
         if step != last:
             last = step
             print(step_text(step) if options.output == "text" else _written(asdict(step), options.output), flush=True)
         if step.go in {Go.DONE, Go.BACK}:
             break
-    report, complete = _settled_report(options, inputs.recorded.epoch, back=step.go is Go.BACK)
+    report, complete = _settled_report(options, epoch, back=step.go is Go.BACK)
     code = 1 if step.go is Go.BACK else 0
     if options.output != "text":
         print(_written(report_json(report, complete=complete), options.output))
@@ -162,8 +163,8 @@ def _settled_report(
 ) -> tuple[MigrationReport | None, bool]:
     """Return the group's report, and whether it contains the last rebalance.
 
-    This is the rebalance of ``epoch``, or, if the group went ``back``, a classic one after those of the consumer
-    protocol.
+    This is the rebalance of ``epoch``, or, if the group went ``back``, the first classic one after it. Classic
+    generations continue the epochs, but begin anew if the group was empty.
 
     An observer publishes a rebalance some seconds after its end: wait for the event, up to `SETTLE_SECONDS_MAX`.
     """
@@ -172,20 +173,19 @@ def _settled_report(
     while True:
         events = past_in_cluster(options).events
         report = report_of(events)
-        if back:
-            complete = report is not None and report.back
-        else:
-            complete = epoch is None or any(_closes(event, epoch) for event in events)
+        kind = GroupType.CLASSIC if back else GroupType.CONSUMER
+        complete = epoch is None or any(_closes(event, epoch, kind) for event in events)
+        complete = complete or (back and report is not None and report.back)
         if complete or clock.monotonic() >= end:
             return report, complete
         never.wait(SETTLE_PAUSE_SECONDS)
 
 
-def _closes(event: Event, epoch: int) -> bool:
-    """Whether this is the event of a settled rebalance that ended in ``epoch`` or later."""
+def _closes(event: Event, epoch: int, kind: GroupType) -> bool:
+    """Whether this is the event of a settled rebalance of this ``kind`` that ended in ``epoch`` or later."""
     match event:
-        case GenerationEvent(group_type=GroupType.CONSUMER, closes_episode=True, generation=int(generation)):
-            return generation >= epoch
+        case GenerationEvent(closes_episode=True, generation=int(generation)):
+            return event.group_type is kind and generation >= epoch
     return False
 
 
