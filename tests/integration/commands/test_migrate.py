@@ -91,14 +91,49 @@ def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsy
             assert successor.join(broker) == (0, None)
             member.leave(broker)
         with beating(broker, new):
-            steps = [json.loads(line) for line in watching.stdout]
+            *steps, last = [json.loads(line) for line in watching.stdout]
         assert watching.wait(30) == 0
-    assert steps[-1] == {"go": "done", "classic": 0, "members": 2, "reason": "all members use the consumer protocol"}
+    assert steps[-1] == {
+        "go": "done",
+        "classic": 0,
+        "members": 2,
+        "reason": "all members use the consumer protocol",
+        "way_back": "restart the new members with the old configuration",
+    }
     assert "wait" in {each["go"] for each in steps}
+    assert last["report"]["since"]["rebalances"] > 0
+    assert last["complete"]
 
     code, found = answer(kafka, capsys, group)
     assert (code, found["done"]) == (0, True)
     assert found["report"]["since"]["rebalances"] > 0
+
+
+def test_a_group_is_followed_back_to_the_classic_protocol(kafka, broker):
+    topic, group = create_topic(kafka, PARTITIONS), f"migrate-{uuid.uuid4().hex[:8]}"
+    old, new = [ClassicMember(group, (topic,)), ClassicMember(group, (topic,))], EpochMember(group, (topic,))
+    assigned = {0: {topic: (0, 1, 2)}, 1: {topic: (3, 4, 5)}}
+    stable(broker, old, assigned)
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "migrate", group, "--watch", "--json"]
+    command += ["--bootstrap-servers", kafka.bootstrap_servers]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        steps = [json.loads(watching.stdout.readline())]
+        assert new.join(broker) == (0, None)
+        while steps[-1]["members"] != 3:
+            steps.append(json.loads(watching.stdout.readline()))
+        assert steps[-1]["way_back"] == "restart the new members with the old configuration"
+        assert new.leave(broker) == (0, None)
+        while steps[-1]["go"] != "back":
+            steps.append(json.loads(watching.stdout.readline()))
+        for member in old:
+            member.generation = -1
+        stable(broker, old, assigned)
+        (last,) = [json.loads(line) for line in watching.stdout]
+        assert watching.wait(30) == 1
+    assert (steps[-1]["classic"], steps[-1]["members"], steps[-1]["way_back"]) == (2, 2, None)
+    assert "done" not in {each["go"] for each in steps}
+    assert all(each["members"] for each in steps)
+    assert last["complete"]
 
 
 def test_the_libraries_of_members_behind_a_gateway_are_known(kafka, monkeypatch):

@@ -1,7 +1,8 @@
 """Changes random groups to the consumer protocol on a real broker, and compares the outcome with `migrate`.
 
 ``PYTHONPATH=agent:tests python -m support.migration.random_migrations --seeds 250 --results FILE`` appends one line of
-JSON for each seed; seeds in the file are skipped, so that a run can be continued.
+JSON for each seed. Seeds that the file has for the same version of Kafka are skipped, so that a run can be continued.
+The variable ``REBALANCE_AGENT_KAFKA_VERSION`` chooses another version.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rebalance_agent.cli.inputs.migration_inputs import read_inputs
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing import EmbeddedKafka
+from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 from support.migration.members import Broker, ClassicMember, EpochMember, stable
 from support.migration.scenarios import BROKERS, MAX_SIZE, TOPICS, scenario
 
@@ -209,10 +211,12 @@ def main():
     options = parser.parse_args()
     lines = options.results.read_text(encoding="utf-8").splitlines() if options.results.exists() else []
     results = [json.loads(line) for line in lines]
-    done = {result["seed"] for result in results}
+    version = kafka_version().number
+    done = {result["seed"] for result in results if result.get("kafka") == version}
     with options.results.open("a", encoding="utf-8") as file:
 
         def report(result):
+            result = {"kafka": version, **result}
             results.append(result)
             file.write(json.dumps(result) + "\n")
             file.flush()
@@ -221,7 +225,7 @@ def main():
 
         run_seeds([seed for seed in range(options.seeds) if seed not in done], report)
     refused = Counter(result["reason"] for result in results if not result["actual"])
-    wrong = [result["seed"] for result in results if not result["ok"]]
+    wrong = [(result.get("kafka"), result["seed"]) for result in results if not result["ok"]]
     print(f"{len(results)} migrations, {refused.total()} refused: {dict(refused)}; wrong predictions: {wrong}")
     return 1 if wrong else 0
 

@@ -8,15 +8,12 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from rebalance_agent.advice.figures import Figures, WhatIf
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import migrate
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
-from rebalance_agent.cli.screens.migrate_text import what_if_text
-from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
@@ -44,17 +41,11 @@ class Recorded(MigratingGroupRecords):
         return self._given
 
 
-def recorded_stalls(lower, upper, assignor="range"):
-    """The figures of one recorded rebalance with these bounds of its stalls."""
-    figures = Figures(generations=1, stalls=1, stalled_partition_seconds=lower)
-    return WhatIf("c", "orders", assignor, RebalanceProtocol.EAGER, figures, figures, (), recorded_upper=upper)
-
-
 @pytest.fixture
 def asked(monkeypatch, capsys):
     """Run the command for a group and settings of its broker; return the exit code and the output."""
 
-    def run(group, *arguments, broker=BROKER, events=()):
+    def run(group, *arguments, broker=BROKER, events=(), followed=None):
         limits = BrokerLimits(broker, {}, consumer_groups=True)
         inputs = MigrationInputs(limits, 1, Recorded(group), 0, past=tuple(events))
         monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
@@ -62,7 +53,7 @@ def asked(monkeypatch, capsys):
         monkeypatch.setattr(
             migrate, "past_in_cluster", lambda _options: GroupPast(tuple(events), "records", known=True)
         )
-        monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group, self.group]))
+        monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter(followed or [self.group] * 2))
         code = main.main(["migrate", group.group, "--bootstrap-servers", "kafka:9092", *arguments])
         return code, capsys.readouterr().out
 
@@ -106,10 +97,6 @@ def test_a_group_without_members_starts_them_and_has_its_last_recorded_assignor(
     assert "range (recorded)" in text
 
 
-def test_an_assignor_that_is_not_recorded_is_unknown():
-    assert "the last assignor is unknown (recorded)" in what_if_text(recorded_stalls(0.0, None, assignor=None), [])
-
-
 @pytest.mark.parametrize(("version", "fix"), [("2.11.1", "librdkafka 2.12 or later"), ("2.12.0", None)])
 def test_a_client_library_that_a_gateway_reported_is_known(asked, version, fix):
     group = replace(ORDERS, members=(replace(OLD, client_id="own"),))
@@ -127,24 +114,6 @@ def test_members_whose_library_has_no_consumer_protocol_stay_classic(asked, othe
     assert f"{answer}: its members can change" in text
     assert "Members whose library does not support it stay classic." in " ".join(text.split())
     assert json.loads(asked(mixed, "--json")[1])["can_change"] is (True if exit_code == 0 else None)
-
-
-@pytest.mark.parametrize(
-    ("lower", "upper", "shown"),
-    [(2.0, 2.0, "2.0"), (0.2, 1.4, "0.2 - 1.4"), (0.0, 1.4, "up to 1.4"), (0.2, None, "0.2 or more")],
-)
-def test_recorded_stalls_have_both_bounds(lower, upper, shown):
-    text = what_if_text(recorded_stalls(lower, upper), [BrokerOutcome("uniform", Figures())])
-    (row,) = [line for line in text.splitlines() if line.startswith("range (recorded)")]
-    assert row.endswith(f"  {shown}")
-
-
-@pytest.mark.parametrize(("upper", "warned"), [(1.9, True), (2.0, False), (None, False)])
-def test_only_stalls_that_are_surely_longer_than_recorded_are_named(upper, warned):
-    expected = Figures(generations=1, stalls=1, stalled_partition_seconds=2.0)
-    outcomes = [BrokerOutcome("uniform", expected, 4.0), BrokerOutcome("x", refused="no model")]
-    text = what_if_text(recorded_stalls(1.0, upper), outcomes)
-    assert ("With uniform, stalls are expected to be longer than the recorded ones." in text) is warned
 
 
 def test_all_rows_count_the_rebalances_since_the_last_change_of_assignor(asked):
@@ -198,36 +167,125 @@ class Epochs(Recorded):
     epoch = 2
 
 
-@pytest.mark.parametrize(("delayed", "complete"), [(0, True), (2, True), (99, False)])
-def test_the_table_waits_until_the_last_rebalance_has_settled(monkeypatch, capsys, delayed, complete):
-    """The event of the newest epoch is there after ``delayed`` reads."""
-    done = MigratingGroup("orders", GroupType.CONSUMER, (replace(OLD, protocol=GroupType.CONSUMER),))
-    old, new = GroupType.CLASSIC, GroupType.CONSUMER
-    before, first, last = (
-        generation(number, [], {}, group_type=kind) for number, kind in enumerate((old, new, new), start=0)
-    )
-    reads = iter([(before, first)] * delayed + [(before, first, last)] * 99)
-    monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
-    monkeypatch.setattr(migrate, "SETTLE_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 30.0 if complete else 0.0)
-    limits = BrokerLimits(BROKER, {}, consumer_groups=True)
-    monkeypatch.setattr(migrate, "read_inputs", lambda _options: MigrationInputs(limits, 1, Epochs(done), 0))
-    monkeypatch.setattr(migrate, "past_in_cluster", lambda _options: GroupPast(next(reads), "events", known=True))
-    monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group]))
-    assert main.main(["migrate", "orders", "--bootstrap-servers", "kafka:9092", "--watch"]) == 0
-    text = capsys.readouterr().out
+@pytest.fixture
+def watched(monkeypatch, capsys):
+    """Watch a group that is done; the event of its newest epoch is there after ``delayed`` reads. Return the output."""
+
+    def run(delayed, *arguments, complete):
+        done = MigratingGroup("orders", GroupType.CONSUMER, (replace(OLD, protocol=GroupType.CONSUMER),))
+        old, new = GroupType.CLASSIC, GroupType.CONSUMER
+        before, first, last = (
+            generation(number, [], {}, group_type=kind) for number, kind in enumerate((old, new, new), start=0)
+        )
+        reads = iter([(before, first)] * delayed + [(before, first, last)] * 99)
+        monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
+        monkeypatch.setattr(migrate, "SETTLE_PAUSE_SECONDS", 0.001)
+        monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 30.0 if complete else 0.0)
+        limits = BrokerLimits(BROKER, {}, consumer_groups=True)
+        monkeypatch.setattr(migrate, "read_inputs", lambda _options: MigrationInputs(limits, 1, Epochs(done), 0))
+        monkeypatch.setattr(migrate, "past_in_cluster", lambda _options: GroupPast(next(reads), "events", known=True))
+        monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group]))
+        assert main.main(["migrate", "orders", "--bootstrap-servers", "kafka:9092", "--watch", *arguments]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+DELAYS = pytest.mark.parametrize(("delayed", "complete"), [(0, True), (2, True), (99, False)])
+
+
+@DELAYS
+def test_the_table_waits_until_the_last_rebalance_has_settled(watched, delayed, complete):
+    text = watched(delayed, complete=complete)
     (since,) = [line for line in text.splitlines() if line.startswith("since the migration")]
     assert since.split()[4] == ("2" if complete else "1")
     assert ("is not recorded yet" in text) is not complete
     assert ("    rebalance-agent migrate orders --bootstrap-servers kafka:9092\n" in text) is not complete
 
 
+@DELAYS
+def test_the_last_line_of_json_is_the_report_with_the_last_rebalance(watched, delayed, complete):
+    *_, last = map(json.loads, watched(delayed, "--json", complete=complete).splitlines())
+    assert (last["report"]["before"]["rebalances"], last["report"]["back"]) == (1, False)
+    assert (last["report"]["since"]["rebalances"], last["complete"]) == ((2, True) if complete else (1, False))
+
+
+NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
+MIXED = replace(ORDERS, group_type=GroupType.CONSUMER, members=(OLD, replace(NEW, settled=False)))
+
+
+@pytest.mark.parametrize(
+    ("group", "policy", "end"),
+    [
+        (
+            MIXED,
+            "bidirectional",
+            "newest assignment yet; to go back, restart the new members with the old configuration",
+        ),
+        (MIXED, "upgrade", "assignment yet; to go back, stop all members, and start them with the old configuration"),
+        (
+            replace(MIXED, members=(OLD,)),
+            "upgrade",
+            "first classic member; to go back, stop all members, and start them with the old configuration",
+        ),
+        (replace(MIXED, members=(OLD, NEW)), "bidirectional", "replace the next classic member"),
+    ],
+)
+def test_a_step_that_waits_or_stops_has_the_way_back(asked, group, policy, end):
+    broker = {**BROKER, "group.consumer.migration.policy": policy}
+    (line,) = asked(group, "--watch", broker=broker)[1].splitlines()
+    assert line.endswith(end)
+
+
+def test_the_steps_of_a_group_that_cannot_go_back_one_by_one_stop_all_members(asked):
+    text = asked(ORDERS, broker={**BROKER, "group.consumer.migration.policy": "upgrade"})[1]
+    assert "To go back, stop all members, and start them with the old configuration." in " ".join(text.split())
+
+
+def test_a_watch_ends_when_the_group_is_classic_again(asked):
+    old, new = GroupType.CLASSIC, GroupType.CONSUMER
+    events = [generation(number, [], {}, group_type=kind) for number, kind in enumerate((old, new, old))]
+    followed = [ORDERS, MIXED, ORDERS, MIXED]
+    code, text = asked(ORDERS, "--watch", events=events, followed=followed)
+    assert code == 1
+    assert [line.split()[0] for line in text.splitlines()[:3]] == ["GO", "WAIT", "BACK"]
+    assert "BACK   0 of 2 members on the consumer protocol: all members use the classic protocol again\n\n" in text
+    assert text.endswith("\nThe group is classic again.\n")
+    *steps, last = map(json.loads, asked(ORDERS, "--watch", "--json", events=events, followed=followed)[1].splitlines())
+    assert [step["go"] for step in steps] == ["go", "wait", "back"]
+    assert (last["report"]["back"], last["complete"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("generations", "complete", "back"),
+    [
+        ([(3, GroupType.CLASSIC), (4, GroupType.CONSUMER)], False, False),
+        ([(3, GroupType.CLASSIC), (4, GroupType.CONSUMER), (5, GroupType.CLASSIC)], True, True),
+        # All members stopped, so that the generations begin anew.
+        ([(3, GroupType.CLASSIC), (4, GroupType.CONSUMER), (1, GroupType.CLASSIC)], True, True),
+        # No rebalance of the consumer protocol ended.
+        ([(3, GroupType.CLASSIC)], False, None),
+        ([(3, GroupType.CLASSIC), (5, GroupType.CLASSIC)], True, None),
+    ],
+)
+def test_the_report_of_a_way_back_waits_for_the_first_classic_rebalance(
+    asked, monkeypatch, generations, complete, back
+):
+    monkeypatch.setattr(migrate, "SETTLE_SECONDS_MAX", 0.0)
+    monkeypatch.setattr(Recorded, "epoch", 4)
+    events = [generation(number, [], {}, group_type=kind) for number, kind in generations]
+    text = asked(ORDERS, "--watch", "--json", events=events, followed=[MIXED, ORDERS])[1]
+    last = json.loads(text.splitlines()[-1])
+    assert (last["complete"], last["report"] and last["report"]["back"]) == (complete, back)
+
+
 def test_a_step_is_printed_once(asked):
     code, text = asked(ORDERS, "--watch", "--json")
     assert code == 0
-    (line,) = text.splitlines()
-    assert json.loads(line)["classic"] == 2
-    assert list(yaml.safe_load_all(asked(ORDERS, "--watch", "--output", "yaml")[1])) == [json.loads(line)]
+    step, report = map(json.loads, text.splitlines())
+    assert step["classic"] == 2
+    assert report == {"report": None, "complete": True}
+    assert list(yaml.safe_load_all(asked(ORDERS, "--watch", "--output", "yaml")[1])) == [step, report]
 
 
 def test_control_characters_in_names_are_not_printed(asked):

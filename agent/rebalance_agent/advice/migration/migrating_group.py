@@ -111,6 +111,9 @@ class MigratingGroupRecords:
             self._classic = None if record.value is None else _classic(self.name, record.value)
         elif record.kind == "consumer_group_metadata":
             self._epoch = None if record.value is None else record.value["epoch"]
+        elif record.kind == "consumer_group_target_assignment_metadata" and record.tombstone:
+            # The brokers delete the group; the tombstones of its members and of its epoch follow.
+            self._epoch = None
         elif record.kind == "consumer_group_member_metadata":
             member_id = str(record.key["member_id"])
             self._members.pop(member_id, None)

@@ -20,35 +20,55 @@ class Go(StrEnum):
     """A rebalance runs: wait until all members have their partitions."""
     NO_GO = "no-go"
     DONE = "done"
+    BACK = "back"
+    """The group had members with the consumer protocol, and is classic again."""
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """``classic`` of the group's ``members`` still use the classic protocol. ``reason``: one sentence."""
+    """``classic`` of the group's ``members`` still use the classic protocol. ``reason``: one sentence.
+
+    ``way_back``: how to make the group classic again; None if it is classic or empty.
+    """
 
     go: Go
     classic: int
     members: int
     reason: str
+    way_back: str | None = None
 
 
-def step_of(answer: MigrationReadiness) -> MigrationStep:
-    """Return the step that the group of ``answer`` has reached."""
+def step_of(answer: MigrationReadiness, *, migrated: bool = False) -> MigrationStep:
+    """Return the step that the group of ``answer`` has reached. ``migrated``: it had members that had migrated."""
     group = answer.group
-    classic, members = len(group.of(GroupType.CLASSIC)), len(group.members)
+    go, reason = _reached(answer, migrated=migrated)
+    return MigrationStep(go, len(group.of(GroupType.CLASSIC)), len(group.members), reason, _way_back(answer))
+
+
+def _way_back(answer: MigrationReadiness) -> str | None:
+    group = answer.group
+    if group.group_type is not GroupType.CONSUMER or not group.members:
+        return None
+    if group.of(GroupType.CONSUMER) and answer.back_one_by_one:
+        return "restart the new members with the old configuration"
+    return "stop all members, and start them with the old configuration"
+
+
+def _reached(answer: MigrationReadiness, *, migrated: bool) -> tuple[Go, str]:
+    group = answer.group
+    if migrated and group.group_type is GroupType.CLASSIC and group.members:
+        return Go.BACK, "all members use the classic protocol again"
     if blocking := answer.of(Verdict.BLOCKS):
-        return MigrationStep(Go.NO_GO, classic, members, blocking[0].text)
+        return Go.NO_GO, blocking[0].text
     if unsettled := sum(not member.settled for member in group.members):
         count = "1 member does" if unsettled == 1 else f"{unsettled} members do"
-        return MigrationStep(Go.WAIT, classic, members, f"{count} not have the newest assignment yet")
-    if answer.done:
-        return MigrationStep(Go.DONE, classic, members, "all members use the consumer protocol")
+        return Go.WAIT, f"{count} not have the newest assignment yet"
+    if answer.done and group.members:
+        return Go.DONE, "all members use the consumer protocol"
     if answer.online is None:
-        return MigrationStep(Go.NO_GO, classic, members, "it is not known whether the brokers allow it")
-    if not members:
-        return MigrationStep(
-            Go.GO, classic, members, "the group is empty: start the members with the consumer protocol"
-        )
+        return Go.NO_GO, "it is not known whether the brokers allow it"
+    if not group.members:
+        return Go.GO, "the group is empty: start the members with the consumer protocol"
     which = "next" if group.of(GroupType.CONSUMER) else "first"
     reason = f"all members have their partitions: replace the {which} classic member"
     if answer.none_able:
@@ -56,4 +76,4 @@ def step_of(answer: MigrationReadiness) -> MigrationStep:
             "; the new member needs another client, because none of the classic members has a client that supports the "
             "consumer protocol"
         )
-    return MigrationStep(Go.GO, classic, members, reason)
+    return Go.GO, reason

@@ -53,6 +53,11 @@ class MigrationReadiness:
             return False
         return None if self.online is None or self.of(Verdict.UNKNOWN) else True
 
+    @property
+    def back_one_by_one(self) -> bool:
+        """Whether the group becomes classic when its last member with the consumer protocol leaves, or may do so."""
+        return all(finding.subject is not Subject.WAY_BACK for finding in self.findings)
+
     def of(self, verdict: Verdict) -> tuple[MigrationFinding, ...]:
         """Return the findings with this ``verdict``."""
         return tuple(finding for finding in self.findings if finding.verdict is verdict)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rebalance_agent.advice import RecordedHistory, history_of, what_if
 from rebalance_agent.advice.figures import WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
-from rebalance_agent.advice.migration.migration_report import report_of
-from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, step_of
+from rebalance_agent.advice.migration.migration_report import MigrationReport, report_of
+from rebalance_agent.advice.migration.migration_steps import Go, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.advice.replay.recorded_history import since_last_assignor
 from rebalance_agent.api.query import NotKnownError
@@ -23,6 +23,7 @@ from rebalance_agent.cli.output_flag import add_output_flag, as_text
 from rebalance_agent.cli.screens.migrate_text import (
     as_json,
     readiness_text,
+    report_json,
     report_text,
     step_text,
     unsettled_text,
@@ -65,7 +66,7 @@ examples:
 It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
 exit codes: 0 the group can migrate or has migrated, 1 it cannot, or a requirement is unknown, or there is no such
-group, 2 wrong usage, or no response
+group, 2 wrong usage, or no response; with --watch, 0 all members have migrated, 1 the group is classic again
 """
 
 
@@ -86,8 +87,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=[],
         help="topic pattern that the new members will use; it is checked against RE2, the brokers' syntax; repeatable",
     )
-    parser.add_argument("--watch", action="store_true", help="follow the migration until all members have migrated")
-    add_output_flag(parser, "text", json_help="short for --output json; with --watch one line per step")
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="follow the migration until all members have migrated, or the group is classic again",
+    )
+    add_output_flag(
+        parser, "text", json_help="short for --output json; with --watch one line per step, then the report"
+    )
     add_cluster_flags(parser, "the cluster")
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
@@ -128,26 +135,36 @@ def _compared(
 
 
 def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: MigrationWishes) -> int:
-    """Print each step until all members have changed, then the report."""
-    last = None
+    """Print each step until all members have changed, or the group is classic again; then print the report."""
+    last, epoch, migrated = None, None, False
     for group in inputs.followed(options):
-        step = step_of(readiness(group, inputs.limits, wishes))
+        step = step_of(readiness(group, inputs.limits, wishes), migrated=migrated)
+        migrated = migrated or bool(group.of(GroupType.CONSUMER))
+        epoch = epoch if inputs.recorded.epoch is None else inputs.recorded.epoch
         if step != last:
             last = step
-            print(step_text(step) if options.output == "text" else _written(step, options.output), flush=True)
-        if step.go is Go.DONE:
+            print(step_text(step) if options.output == "text" else _written(asdict(step), options.output), flush=True)
+        if step.go in {Go.DONE, Go.BACK}:
             break
-    if options.output == "text":
-        events, complete = _settled_events(options, inputs.recorded.epoch)
-        if report := report_of(events):
-            print(f"\n{report_text(report)}", end="")
-        if not complete:
-            print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
-    return 0
+    report, complete = _settled_report(options, epoch, back=step.go is Go.BACK)
+    code = 1 if step.go is Go.BACK else 0
+    if options.output != "text":
+        print(_written(report_json(report, complete=complete), options.output))
+        return code
+    if report is not None:
+        print(f"\n{report_text(report)}", end="")
+    if not complete:
+        print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
+    return code
 
 
-def _settled_events(options: argparse.Namespace, epoch: int | None) -> tuple[Sequence[Event], bool]:
-    """Return the group's events, and whether they contain the rebalance of ``epoch``.
+def _settled_report(
+    options: argparse.Namespace, epoch: int | None, *, back: bool
+) -> tuple[MigrationReport | None, bool]:
+    """Return the group's report, and whether it contains the last rebalance.
+
+    This is the rebalance of ``epoch``, or, if the group went ``back``, the first classic one after it. Classic
+    generations continue the epochs, but begin at 1 if the group was empty.
 
     An observer publishes a rebalance some seconds after its end: wait for the event, up to `SETTLE_SECONDS_MAX`.
     """
@@ -155,24 +172,26 @@ def _settled_events(options: argparse.Namespace, epoch: int | None) -> tuple[Seq
     end = clock.monotonic() + SETTLE_SECONDS_MAX
     while True:
         events = past_in_cluster(options).events
-        if epoch is None or any(_closes(event, epoch) for event in events):
-            return events, True
-        if clock.monotonic() >= end:
-            return events, False
+        report = report_of(events)
+        kind = GroupType.CLASSIC if back else GroupType.CONSUMER
+        complete = epoch is None or any(_closes(event, epoch, kind) for event in events)
+        complete = complete or (back and report is not None and report.back)
+        if complete or clock.monotonic() >= end:
+            return report, complete
         never.wait(SETTLE_PAUSE_SECONDS)
 
 
-def _closes(event: Event, epoch: int) -> bool:
-    """Whether this is the event of a settled rebalance that ended in ``epoch`` or later."""
+def _closes(event: Event, epoch: int, kind: GroupType) -> bool:
+    """Whether this is the event of a settled rebalance of this ``kind`` that ended in ``epoch`` or later."""
     match event:
-        case GenerationEvent(group_type=GroupType.CONSUMER, closes_episode=True, generation=int(generation)):
-            return generation >= epoch
+        case GenerationEvent(closes_episode=True, generation=int(generation)):
+            return event.group_type is kind and generation >= epoch
     return False
 
 
-def _written(step: MigrationStep, form: str) -> str:
-    """Return a step as one line of JSON, or as one document of a YAML stream."""
-    return ("---\n" if form == "yaml" else "") + as_text(asdict(step), form)
+def _written(value: Mapping[str, object], form: str) -> str:
+    """Return ``value`` as one line of JSON, or as one document of a YAML stream."""
+    return ("---\n" if form == "yaml" else "") + as_text(value, form)
 
 
 def _exit_code(answer: MigrationReadiness) -> int:

@@ -9,12 +9,12 @@ from rebalance_agent.advice.figures import Figures, WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
-from rebalance_agent.advice.migration.migration_steps import MigrationStep
+from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, partition_seconds, plural, printable, table_text, wrapped
 
-__all__ = ["as_json", "readiness_text", "report_text", "step_text", "unsettled_text", "what_if_text"]
+__all__ = ["as_json", "readiness_text", "report_json", "report_text", "step_text", "unsettled_text", "what_if_text"]
 
 HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
@@ -70,7 +70,7 @@ def _finding(finding: MigrationFinding) -> Iterator[str]:
 def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     yield "Steps:"
     number = len(answer.group.of(GroupType.CLASSIC))
-    back = "restart the new members" if number else "stop all members, and start them"
+    back = "restart the new members" if number and answer.back_one_by_one else "stop all members, and start them"
     yield wrapped(
         "1. In the members' configuration set group.protocol=consumer, and remove partition.assignment.strategy, "
         "session.timeout.ms and heartbeat.interval.ms, which clients reject with group.protocol=consumer.",
@@ -138,6 +138,8 @@ def _row(name: str, figures: Figures, stalled_max: float | None) -> tuple[str, .
 def step_text(step: MigrationStep) -> str:
     """Return one line with the progress of the migration and whether to continue."""
     new, reason = step.members - step.classic, printable(step.reason)
+    if step.way_back and (step.go in {Go.WAIT, Go.NO_GO} or not new):
+        reason += f"; to go back, {step.way_back}"
     return f"{step.go.upper():5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {reason}"
 
 
@@ -194,6 +196,11 @@ def as_json(
         "what_if": None if what_if is None else _what_if_json(*what_if),
         "report": None if report is None else asdict(report),
     }
+
+
+def report_json(report: MigrationReport | None, *, complete: bool) -> dict[str, object]:
+    """Return the report at the end of `--watch` as a JSON-ready object. ``complete``: it has the last rebalance."""
+    return {"report": None if report is None else asdict(report), "complete": complete}
 
 
 def _what_if_json(what_if: WhatIf, outcomes: Sequence[BrokerOutcome]) -> dict[str, object]:

@@ -94,6 +94,14 @@ def test_a_group_becomes_mixed_and_classic_again():
     assert after(*upgrade, *back) is None
 
 
+def test_a_group_that_the_brokers_are_deleting_has_no_state():
+    """Else a group that becomes classic would have only new members, or none, between two of its tombstones."""
+    epochs = (record("consumer_group_metadata", {"epoch": 2}), member("m0", [{"name": "range"}]), member("new", []))
+    deleted = record("consumer_group_target_assignment_metadata", None)
+    assert after(*epochs, deleted, record("consumer_group_member_metadata", None, member_id="m0")) is None
+    assert after(deleted, *epochs).group_type is GroupType.CONSUMER
+
+
 def test_other_groups_and_records_do_not_count():
     group = MigratingGroupRecords("orders")
     assert not group.apply(Record("group_metadata", 2, {"group": "others"}, 1, {}))

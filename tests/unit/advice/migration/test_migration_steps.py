@@ -25,9 +25,9 @@ OLD = MigratingMember("old", "app", GroupType.CLASSIC, topics=("t",))
 NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
 
 
-def step(*members, kind=GroupType.CONSUMER, policy="bidirectional"):
+def step(*members, kind=GroupType.CONSUMER, policy="bidirectional", migrated=False):
     limits = BrokerLimits({"group.consumer.migration.policy": policy} if policy else {}, {}, consumer_groups=True)
-    return step_of(readiness(MigratingGroup("g", kind, members), limits))
+    return step_of(readiness(MigratingGroup("g", kind, members), limits), migrated=migrated)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,11 @@ def step(*members, kind=GroupType.CONSUMER, policy="bidirectional"):
         (step(OLD, kind=GroupType.CLASSIC, policy="disabled"), Go.NO_GO, 1),
         (step(OLD, kind=GroupType.CLASSIC, policy=None), Go.NO_GO, 1),
         (step(kind=GroupType.CLASSIC, policy="disabled"), Go.GO, 0),
+        (step(), Go.GO, 0),
+        (step(OLD, kind=GroupType.CLASSIC, migrated=True), Go.BACK, 1),
+        (step(OLD, kind=GroupType.CLASSIC, policy="disabled", migrated=True), Go.BACK, 1),
+        (step(kind=GroupType.CLASSIC, migrated=True), Go.GO, 0),
+        (step(OLD, policy="upgrade", migrated=True), Go.GO, 1),
     ],
 )
 def test_go_wait_no_go_and_done(found, go, classic):
@@ -51,6 +56,21 @@ def test_go_wait_no_go_and_done(found, go, classic):
 def test_the_step_counts_the_members_that_have_changed():
     assert step(OLD, OLD, kind=GroupType.CLASSIC).reason.endswith("replace the first classic member")
     assert step(OLD, NEW).reason.endswith("replace the next classic member")
+
+
+@pytest.mark.parametrize(
+    ("found", "way_back"),
+    [
+        (step(OLD, NEW), "restart the new members with the old configuration"),
+        (step(OLD, NEW, policy=None), "restart the new members with the old configuration"),
+        (step(OLD, NEW, policy="upgrade"), "stop all members, and start them with the old configuration"),
+        (step(OLD, policy="upgrade"), "stop all members, and start them with the old configuration"),
+        (step(OLD, kind=GroupType.CLASSIC), None),
+        (step(), None),
+    ],
+)
+def test_a_group_with_the_consumer_protocol_has_a_way_back(found, way_back):
+    assert found.way_back == way_back
 
 
 def test_a_group_whose_clients_lack_the_protocol_needs_another_client():
