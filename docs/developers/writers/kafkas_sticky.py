@@ -22,11 +22,11 @@ def sticky_table(comparisons: Mapping[str, Any]) -> str:
     lines = [
         ("random groups", "groups"),
         ("the same assignment", "same"),
-        ("another one, with equal loads and moves", "as_good"),
+        ("another assignment, with equal loads and equally many moves", "as_good"),
         ("Kafka's class balances the loads worse", "less_balanced"),
-        ("partitions by which its highest loads exceed ours, in total", "above"),
+        ("partitions by which the highest loads with Kafka's class exceed those with our class, in total", "above"),
         ("Kafka's class has equal loads but moves more partitions", "more_moves"),
-        ("its unnecessary moves, in total", "needless"),
+        ("unnecessary moves of Kafka's class, in total", "needless"),
         ("Kafka's class needs more rebalances", "more_rounds"),
         ("our class has worse loads, or more moves for equal loads", "ours_worse"),
     ]

@@ -52,7 +52,7 @@ def test_what_breaks_expectations_is_reported_and_a_missing_generation_ends_a_st
     tables.overwrite("events", spark.createDataFrame(wrong.collect(), wrong.schema))
     code, summary, said = run(tmp_path, "aggregate", "--strict")
     assert (code, summary["broken"]) == (1, 2)
-    assert f"warning: generations: {CONSECUTIVE}: 1 of " in said
+    assert f"warning: generations: {CONSECUTIVE}: not true for 1 of " in said
     assert f"error: events: {DAY}: not true for 1 of {len(LINES) - 1}, for example" in said
     rows = {row["expectation"]: row for row in tables.read("expectations").where("failed > 0").collect()}
     assert {name: (row["table"], row["severity"], row["failed"]) for name, row in rows.items()} == {
