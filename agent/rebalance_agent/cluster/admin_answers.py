@@ -113,11 +113,12 @@ def answered_offsets(ask: Callable[[], Mapping[_Key, Future[Any]]]) -> dict[_Key
     Raises:
         KafkaException: an answer has no offset.
     """
-    for wait_s in LEADER_WAITS_S:
+    waits_s = iter(LEADER_WAITS_S)
+    while True:
         try:
             return {key: answered_offset(future) for key, future in ask().items()}
         except KafkaException as error:
-            if error.args[0].code() not in _NO_LEADER_YET:
+            wait_s = next(waits_s, None)
+            if wait_s is None or error.args[0].code() not in _NO_LEADER_YET:
                 raise
             threading.Event().wait(wait_s)
-    return {key: answered_offset(future) for key, future in ask().items()}

@@ -86,7 +86,7 @@ def test_bounds_read_as_words_in_a_sentence():
     ("value", "text"),
     [(0, "0.0"), (0.0004, "0.0"), (0.036, "0.036"), (0.05, "0.1"), (0.31, "0.3"), (1234.56, "1,234.6")],
 )
-def test_no_positive_number_of_partition_seconds_is_shown_as_zero(value, text):
+def test_partition_seconds_from_half_a_thousandth_are_not_shown_as_zero(value, text):
     assert partition_seconds(value) == text
 
 

@@ -9,7 +9,7 @@ from rebalance_agent.advice.migration.migration_findings import Verdict
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["Go", "MigrationStep", "step_of"]
+__all__ = ["Go", "MigrationStep", "step_of", "way_back"]
 
 
 class Go(StrEnum):
@@ -45,13 +45,17 @@ def step_of(answer: MigrationReadiness, *, migrated: bool = False) -> MigrationS
     return MigrationStep(go, len(group.of(GroupType.CLASSIC)), len(group.members), reason, _way_back(answer))
 
 
+def way_back(answer: MigrationReadiness, *, gradual: bool) -> str:
+    """Return how to make the group classic again. ``gradual``: one member after the other, if the brokers allow it."""
+    how = "restart the new members" if gradual and answer.back_one_by_one else "stop all members, and start them"
+    return f"{how} with the old configuration"
+
+
 def _way_back(answer: MigrationReadiness) -> str | None:
     group = answer.group
     if group.group_type is not GroupType.CONSUMER or not group.members:
         return None
-    if group.of(GroupType.CONSUMER) and answer.back_one_by_one:
-        return "restart the new members with the old configuration"
-    return "stop all members, and start them with the old configuration"
+    return way_back(answer, gradual=bool(group.of(GroupType.CONSUMER)))
 
 
 def _reached(answer: MigrationReadiness, *, migrated: bool) -> tuple[Go, str]:

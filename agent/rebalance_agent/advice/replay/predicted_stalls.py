@@ -78,7 +78,7 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
         expired=_expired(rebalance),
         fresh=rebalance.fresh,
     )
-    if closing.protocol is RebalanceProtocol.COOPERATIVE:
+    if closing.protocol is RebalanceProtocol.COOPERATIVE or rebalance.fresh:
         return behaviour
     given = count_moves(owned_by(rebalance.before), owned_by(closing))
     return replace(behaviour, silent_stop=_latest_stop(behaviour, given, closing.stall.partition_seconds))
@@ -90,7 +90,7 @@ def _latest_stop(behaviour: Behaviour, given: MoveCounts, least: float) -> float
     ``least``: the lower bound of the recorded stalls, in partition-seconds.
     """
     silent = sum(count for name, count in given.owned.items() if name not in behaviour.stops)
-    if not silent or behaviour.fresh:
+    if not silent:
         return 0.0
     worst = predict_stall(behaviour, given, RebalanceProtocol.EAGER) or 0.0
     return min(max(0.0, worst - least) / silent, behaviour.join)

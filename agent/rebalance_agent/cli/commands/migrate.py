@@ -146,16 +146,16 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
             print(step_text(step) if options.output == "text" else _written(asdict(step), options.output), flush=True)
         if step.go in {Go.DONE, Go.BACK}:
             break
-    report, complete = _settled_report(options, epoch, back=step.go is Go.BACK)
-    code = 1 if step.go is Go.BACK else 0
+    back = step.go is Go.BACK
+    report, complete = _settled_report(options, epoch, back=back)
     if options.output != "text":
         print(_written(report_json(report, complete=complete), options.output))
-        return code
+        return int(back)
     if report is not None:
         print(f"\n{report_text(report)}", end="")
     if not complete:
         print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
-    return code
+    return int(back)
 
 
 def _settled_report(
@@ -170,10 +170,10 @@ def _settled_report(
     """
     clock, never = SystemClock(), threading.Event()
     end = clock.monotonic() + SETTLE_SECONDS_MAX
+    kind = GroupType.CLASSIC if back else GroupType.CONSUMER
     while True:
         events = past_in_cluster(options).events
         report = report_of(events)
-        kind = GroupType.CLASSIC if back else GroupType.CONSUMER
         complete = epoch is None or any(_closes(event, epoch, kind) for event in events)
         complete = complete or (back and report is not None and report.back)
         if complete or clock.monotonic() >= end:
@@ -183,10 +183,9 @@ def _settled_report(
 
 def _closes(event: Event, epoch: int, kind: GroupType) -> bool:
     """Whether this is the event of a settled rebalance of this ``kind`` that ended in ``epoch`` or later."""
-    match event:
-        case GenerationEvent(closes_episode=True, generation=int(generation)):
-            return event.group_type is kind and generation >= epoch
-    return False
+    if not (isinstance(event, GenerationEvent) and event.closes_episode):
+        return False
+    return event.group_type is kind and event.generation >= epoch
 
 
 def _written(value: Mapping[str, object], form: str) -> str:

@@ -9,7 +9,7 @@ from rebalance_agent.advice.figures import Figures, WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
-from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep
+from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, way_back
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, partition_seconds, plural, printable, table_text, wrapped
@@ -70,7 +70,6 @@ def _finding(finding: MigrationFinding) -> Iterator[str]:
 def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     yield "Steps:"
     number = len(answer.group.of(GroupType.CLASSIC))
-    back = "restart the new members" if number and answer.back_one_by_one else "stop all members, and start them"
     yield wrapped(
         "1. In the members' configuration set group.protocol=consumer, and remove partition.assignment.strategy, "
         "session.timeout.ms and heartbeat.interval.ms, which clients reject with group.protocol=consumer.",
@@ -83,7 +82,7 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     else:
         yield "  2. Start the members."
     yield wrapped(
-        f"To go back, {back} with the old configuration. Committed offsets are kept in both directions.",
+        f"To go back, {way_back(answer, gradual=number > 0)}. Committed offsets are kept in both directions.",
         "  ",
     )
 

@@ -18,15 +18,8 @@ from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.runtime.settings.webhook_target import is_shown_whole
 
-__all__ = [
-    "HELP_GROUPS",
-    "add_flags",
-    "default_text",
-    "environment_variable",
-    "flag",
-    "flag_values",
-    "kafka_flags",
-]
+__all__ = ["HELP_GROUPS", "add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
+
 _LISTED = "all users of this machine could read it in the process list"
 
 _WEBHOOK = "events_webhook"
