@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.generation_diff import GenerationDiff
-from rebalance_agent.model.group import GroupSnapshot, GroupType, Member
+from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation, announces_followup
@@ -91,9 +91,12 @@ def staying_may_have_begun(before: Generation | None, after: Generation) -> bool
     """Whether a remaining member may have started the rebalance, for example by subscribing to other topics.
 
     It may also have started the rebalance if no member joined or departed, if it had to revoke partitions and rejoin,
-    or if it revoked for a rebalance of a former coordinator that the new one does not continue.
+    if it revoked for a rebalance of a former coordinator that the new one does not continue, or if it may have lost its
+    partitions in an error and rejoined (`infer_protocol`).
     """
     if before is None or before.topics != after.topics or announces_followup(before):
+        return True
+    if after.protocol is RebalanceProtocol.EAGER and is_cooperative(after.value.protocol or ""):
         return True
     if changed_since(before.timestamp_ms, after.coordinator_changes):
         return True

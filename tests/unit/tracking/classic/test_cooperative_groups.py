@@ -40,6 +40,7 @@ SECOND = (
     listed(23_020, "g"),
     coop(23_080, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)), joined=23_070),
 )
+_NONE_OWNED = member("a", (0, 1)), member("b", (2, 3))
 
 
 def test_a_follow_up_belongs_to_its_episode():
@@ -223,6 +224,17 @@ def test_a_cooperative_name_alone_proves_no_protocol():
     assert tracker.view("g").protocol is RebalanceProtocol.UNKNOWN
     feed(tracker, coop(23_000, 2, member("a", (0, 1)), member("b", (2, 3))))
     assert tracker.view("g").protocol is RebalanceProtocol.EAGER, "a rejoined without claims"
+
+
+def test_cooperative_members_that_lost_all_partitions_may_have_stopped_long_before_the_rebalance():
+    """franz-go drops all partitions after an error, waits, and rejoins under the same id."""
+    lost = (listed(39_990), listed(40_000, "g"), coop(41_000, 4, *_NONE_OWNED, joined=40_990))
+    again = (listed(59_990), listed(60_000, "g"), coop(61_000, 5, *_NONE_OWNED, joined=60_990))
+    _, events = watch(*START, *FIRST, *SECOND, *lost, tick(50_000), *again, tick(90_000))
+    first, second = closing(events)[-2:]
+    assert first.protocol is RebalanceProtocol.COOPERATIVE
+    assert (first.stall.lower_seconds, first.stall.seconds) == (0.01, 41.0 - 23.08)
+    assert second.stall.seconds == 20.0, "since generation 4, although no member proved again that it is cooperative"
 
 
 def test_ownership_hints_do_not_make_an_eager_assignor_cooperative():
