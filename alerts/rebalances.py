@@ -130,7 +130,7 @@ NEAR_POLL_LIMIT = Alert(
     "A member of $group calls poll() too rarely",
     "A member of consumer group $group did not call poll() for {{ $value | humanizeDuration }}. If its "
     "max.poll.interval.ms passes, the member leaves the group, which then rebalances.",
-    "The labels client_id and host identify the member. Find out what it does between its calls of poll().",
+    "The labels client_id and host identify the member. Find out what it does between its calls to poll().",
     Board.MEMBERS,
 )
 

@@ -28,11 +28,10 @@ Coordinators and members are simulated. From their records and reports, the obse
 that an observer and the sidecars export. promtool evaluates the committed [rules](alerts.md) on these series, with the
 default values. Scrapes are 15 s or 30 s apart, and evaluations are 30 s apart. A real Alertmanager with the documented
 [routes](alerts.md#route-them) and [inhibition](alerts.md#inhibition) decides which notifications are sent.
-`tests/alerts/test_replay.py` fails if
+`tests/alerts/test_replay.py` fails in each of these cases:
 
-
-- an alert fires before the fault, fires twice, or fires late. Late means more than a minute after the alert's condition
-  has been true for the duration of its `for`;
+- an alert fires before the fault, fires twice, or fires late. Late means that its condition has been true for more than
+  a minute longer than its `for`;
 - an alert fires for too long: for more than a minute after the fault has ended and the alert's window and
   `keep_firing_for` have passed;
 - one fault causes more than one page or ticket at the same time;

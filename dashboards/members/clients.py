@@ -16,7 +16,7 @@ IDLE_RATIO = f"{PREFIX}poll_idle_ratio"
 LOWEST = f"min_over_time({IDLE_RATIO}{{{MEMBER}}}[$__range] @ end())"
 LIMIT = f"{PREFIX}poll_limit_seconds"
 LATEST_POLLS = f"{was_highest(AGE, MEMBER, *HOST)} or 0 * {was_highest(LIMIT, MEMBER, *HOST)}"
-"""A ranking of clients by the time since their last call of poll(); clients that do not push this metric come last."""
+"""A ranking of clients by the time since their last call to poll(); clients that do not push this metric come last."""
 
 NOTHING = "no client pushes telemetry to a gateway"
 
@@ -72,7 +72,7 @@ REBALANCES = Panel(
 POLLS = Panel(
     21,
     "Time between polls",
-    "Do consumers call poll() too rarely? **between polls**: the longest time between two calls of poll() in the "
+    "Do consumers call poll() too rarely? **between polls**: the longest time between two calls to poll() in the "
     "last minute. **since the last**: time from the last call to the client's push of this value. Only Java clients "
     "push these two times. **limit**: the member's max.poll.interval.ms; a member that does not call poll() for "
     "longer leaves its group. The ten slowest clients are shown.",

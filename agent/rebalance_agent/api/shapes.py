@@ -87,10 +87,10 @@ class LagSummary:
 
 @dataclass(frozen=True, slots=True)
 class HostSpreadSummary:
-    """The spread of the partitions of a group's topics over hosts."""
+    """The spread of the partitions of a group's topics over the hosts of its members."""
 
     topics: Annotated[int, "topics that could be on several hosts"]
-    on_one_host: Annotated[int, "number of these topics that are entirely on one host"]
+    on_one_host: Annotated[int, "number of these topics whose partitions are all owned by members on one host"]
     hosts: Annotated[int, "hosts that could own partitions of these topics"]
     ratio: Annotated[float, "hosts that own partitions, divided by the possible number; mean over topics; 1 is best"]
     clustered_ratio: Annotated[float, "`on_one_host` divided by `topics`; 0 if chance can explain the value"]
@@ -199,7 +199,7 @@ class GroupDetail:
 
     now_ms: Annotated[int, "the agent's clock"]
     summary: Annotated[GroupSummary, "the group, as in the list of groups"]
-    first_seen_ms: Annotated[int, "start of the group's counters"]
+    first_seen_ms: Annotated[int, "when this process detected the group; the group's counters start at this time"]
     leader_member_id: Annotated[str | None, "member that computed the assignment, unless the coordinator did"]
     members: Annotated[tuple[GroupMember, ...], "by member id"]
     static_members: Annotated[int, "members with an instance id"]

@@ -357,8 +357,8 @@ HOST_SPREAD = gauge(
 )
 TOPICS_ON_ONE_HOST = gauge(
     "topics_on_one_host_ratio",
-    "Share of topics that are entirely on one host although several hosts could own them; 0 if a random distribution "
-    "could also have this result.",
+    "Share of topics whose partitions are all owned by members on one host, although several hosts could own them; "
+    "0 if a random distribution could also have this result.",
     "ratio",
     value=lambda view: view.host_spread.clustered_ratio if view.host_spread else None,
 )

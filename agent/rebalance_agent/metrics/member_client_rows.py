@@ -85,14 +85,14 @@ CLIENT_CALLBACK = _row(
 CLIENT_POLL_INTERVAL = _row(
     "poll_interval_seconds",
     MetricType.GAUGE,
-    "Time between two calls of poll(), which max.poll.interval.ms limits. Java only.",
+    "Time between two calls to poll(), which max.poll.interval.ms limits. Java only.",
     "seconds",
     _STATS,
 )
 CLIENT_LAST_POLL = _row(
     "last_poll_age_seconds",
     MetricType.GAUGE,
-    "Time from the client's last call of poll() to its push of this value. Java only.",
+    "Time from the client's last call to poll() to its push of this value. Java only.",
     "seconds",
 )
 CLIENT_IDLE = _row(

@@ -116,9 +116,11 @@ USER_DATA_ERRORS = _row(
 )
 GENERATION = _row("generation", MetricType.GAUGE, "Last generation of the member.", "")
 PARTITIONS = _row("partitions", MetricType.GAUGE, "Partitions that members with these labels own.", "partitions")
-REVOKED = _row("revoked_total", MetricType.COUNTER, "Partitions revoked in revoked callbacks.", "partitions")
-ASSIGNED = _row("assigned_total", MetricType.COUNTER, "Partitions assigned in assigned callbacks.", "partitions")
-LOST = _row("lost_total", MetricType.COUNTER, "Partitions lost in lost callbacks.", "partitions")
+REVOKED = _row("revoked_total", MetricType.COUNTER, "Partitions that were passed to revoked callbacks.", "partitions")
+ASSIGNED = _row(
+    "assigned_total", MetricType.COUNTER, "Partitions that were passed to assigned callbacks.", "partitions"
+)
+LOST = _row("lost_total", MetricType.COUNTER, "Partitions that were passed to lost callbacks.", "partitions")
 REPROCESSED = _row(
     "reprocessed_records_total",
     MetricType.COUNTER,

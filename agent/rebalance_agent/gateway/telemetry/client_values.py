@@ -35,7 +35,7 @@ def _times(name: str, row: Metric, *labels: str) -> dict[str, ClientValue]:
 
 
 LAST_POLL = f"{_PREFIX}last.poll.seconds.ago"
-"""Name of the metric with the time since the client's last call of poll()."""
+"""Name of the metric with the time since the client's last call to poll()."""
 
 CLIENT_VALUES: Mapping[str, ClientValue] = {
     **_times("coordinator.rebalance.latency", rows.CLIENT_REBALANCE),

@@ -23,9 +23,9 @@ class ClientMetrics:
 
     rebalance_seconds: Annotated[float | None, "the longest rebalance in the client's own window"] = None
     failed_rebalances: Annotated[float | None, "rebalances that failed since the client started"] = None
-    poll_interval_seconds: Annotated[float | None, "the longest time between two calls of poll()"] = None
-    last_poll_seconds: Annotated[float | None, "time from the last call of poll() to the push"] = None
-    idle_ratio: Annotated[float | None, "share of the time that the client waited in poll(), from 0 to 1"] = None
+    poll_interval_seconds: Annotated[float | None, "the longest time between two calls to poll()"] = None
+    last_poll_seconds: Annotated[float | None, "time from the last call to poll() to the push"] = None
+    idle_ratio: Annotated[float | None, "share of time that the client's thread spent in poll(), from 0 to 1"] = None
     commit_seconds: Annotated[float | None, "the longest wait for the response to a commit"] = None
 
     def __post_init__(self) -> None:
