@@ -40,9 +40,7 @@ class EventsSettings:
         """Refuse settings that leave the endpoint open or can never work."""
         if self.bearer is None and not self.mutual_tls and not is_loopback(self.host):
             where = self.host or "every address"
-            problem = (
-                f"is required to listen on {where}, which is not loopback, unless client certificates are required"
-            )
+            problem = f"is required, because {where} is not loopback, and clients need no certificate"
             raise InvalidInputError("token", problem)
         for name in ("body_bytes_max", "lines_max", "rate", "partitions_rate"):
             if getattr(self, name) <= 0:

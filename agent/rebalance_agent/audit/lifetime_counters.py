@@ -92,8 +92,8 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
     if lifetime.replayed is not None and again.total() > lifetime.replayed:
         ((worst, _),) = again.most_common(1)
         what = (
-            f"{again.total()} published events of all groups (most of them of this group) were not counted, but only "
-            f"{lifetime.replayed} records were read again"
+            f"the counters of all groups lack {again.total()} published events (most of them of this group), but may "
+            f"lack at most {lifetime.replayed}: one for each record that the observer read again"
         )
         report.differ(Difference(worst, 0, f"counters of {lifetime.name}: {what}"))
 

@@ -73,7 +73,9 @@ def explain_inconsistent_protocols(member: str, offers: Sequence[str], group: Ma
     others = "; ".join(f"{_some(names)} {_offer(names, offered)}" for offered, names in members_by_offer.items())
     common = set.intersection(*map(set, members_by_offer)) if members_by_offer else set()
     shared = [name for name in next(iter(members_by_offer), ()) if name in common]
-    advice = f", so {member} must list {' or '.join(shared)}" if shared else ". The other members have none in common"
+    advice = (
+        f", so {member} must list {' or '.join(shared)}" if shared else ". The other members have no strategy in common"
+    )
     return (
         f"InconsistentGroupProtocol: {member} {_offer([member], offers)}, and no strategy is offered by all members: "
         f"{others or 'there is no other member'}{advice}. To change a group's strategy, let all members list the old "

@@ -194,7 +194,7 @@ class Cluster:
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """Return the end offsets of partitions of any topics, in one call; partitions without a leader are missing."""
         futures = self._offsets(dict.fromkeys(partitions, _LATEST))
-        return self._answered(futures, answered_offset, "asking for the ends of partitions")
+        return self._answered(futures, answered_offset, "asking for the end offsets of partitions")
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """Return group -> committed offsets outside open transactions, without groups whose coordinator failed."""

@@ -35,8 +35,8 @@ _HOW = {
 
 _IF_CLASSIC = "and used Java, librdkafka or kafka-python"
 _IF_EPOCHS = (
-    "and used Java or librdkafka, that the consumers that left had ended, and that their successors had the same "
-    "subscription (events have the topics that match a pattern, but not the pattern)"
+    "and used Java or librdkafka, the consumers that left had ended, and their successors had the same subscription "
+    "(events contain the topics that match a pattern, but not the pattern)"
 )
 
 _SEATS = {
@@ -100,7 +100,7 @@ def past_text(past: PastSeats, source: str) -> str:
     if past.vacant_partition_seconds:
         vacant = partition_seconds(past.vacant_partition_seconds)
         text += f", at the cost of at most {vacant} partition-seconds of vacant seats"
-    conditions = f"This requires that all members were behind gateways {_IF_EPOCHS if epochs else _IF_CLASSIC}"
+    conditions = f"This is certain only if all members were behind gateways {_IF_EPOCHS if epochs else _IF_CLASSIC}"
     return f"{text}. {conditions}.{_merged_text(past.admissions)}"
 
 
@@ -206,7 +206,7 @@ def _seat_entries(
         yield from _entry("", text)
     if rule.between_gateways and rule.mode is SeatMode.ON:
         needed = (
-            f"The consumers' user needs Read on the group {_printable(helper_group(group))}, and the cluster "
+            f"The consumers' user needs Read on the group {_printable(helper_group(group))}, and the cluster needs "
             "group.version 1 or higher."
         )
         if rule.between is Between.LEASE:
@@ -263,7 +263,7 @@ def _result(rule: Rule, now: DescribedGroup, seats: SeatRule | None, obstacle: s
         return "the group uses the strategy"
     if hidden := hidden_assignor(rule, now):
         return f"it is unknown whether the rule applies: {hidden}"
-    return f"the group uses {name} from the first rebalance with all members behind gateways with this rule"
+    return f"the group uses {name} from the first rebalance in which all members are behind gateways with this rule"
 
 
 def _printable(text: str) -> str:

@@ -146,13 +146,17 @@ def _check_hours(hours: tuple[HourBaseline, ...]) -> None:
         rising = [0.0, hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds, math.inf]
         percentiles = [seconds for seconds in rising if seconds is not None]
         if hour.samples < 1 or any(lower > higher for lower, higher in pairwise(percentiles)):
-            raise InvalidInputError(f"hours[{index}]", "must have a sample, and percentiles from 0 up that do not fall")
+            raise InvalidInputError(
+                f"hours[{index}]", "must have a sample, and percentiles that are 0 or more and do not decrease"
+            )
 
 
 def _check_savings(savings: AdviceSavings | None) -> None:
     if savings is None:
         return
     if not (0 <= savings.measured <= savings.taken and savings.open >= 0):
-        raise InvalidInputError("savings", "must have numbers of changes from 0 up, with measured at most taken")
+        raise InvalidInputError(
+            "savings", "must have numbers of changes of 0 or more, and measured must be at most taken"
+        )
     if any(abs(seconds) > _SAVING_MAX for seconds in (savings.realised, savings.predicted, savings.open_predicted)):
         raise InvalidInputError("savings", f"must have at most {_SAVING_MAX:.0e} partition-seconds")

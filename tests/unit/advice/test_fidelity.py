@@ -36,7 +36,10 @@ def test_a_decision_that_range_would_not_make_is_reported():
         1,
         1,
     )
-    assert line.difference == "in generation 2, 2 members got other partitions (numbers recorded: 1, 3; replayed: 2, 2)"
+    assert line.difference == (
+        "in generation 2, the replay gives other partitions to 2 members "
+        "(partition counts: recorded 1, 3; replayed 2, 2)"
+    )
     found = fidelity(history_of([right, wrong]))
     assert (found.moves, found.skew, found.checked, found.not_comparable) == (0.5, 0.5, 2, 0)
 

@@ -56,4 +56,4 @@ def test_the_explanation_of_a_big_group_stays_short():
 def test_the_explanation_names_a_group_whose_own_members_share_no_strategy():
     text = explain_inconsistent_protocols("new", [], {"a": ["x"], "b": ["y"]})
     assert "new offers nothing" in text
-    assert "a offers x; b offers y. The other members have none in common." in text
+    assert "a offers x; b offers y. The other members have no strategy in common." in text

@@ -31,7 +31,7 @@ def test_a_group_with_a_rule_gets_a_line_with_its_changes():
     assert "assignment.consumer.weight: 300" in text
     assert "JoinGroup The gateway adds weighted-sticky before the client's own assignors" in text
     assert "client-0 on /10.0.0.7: 2 partitions" in text
-    assert "from the first rebalance with all members behind gateways with this rule" in text
+    assert "from the first rebalance in which all members are behind gateways with this rule" in text
 
 
 def test_a_group_without_a_rule_gets_a_line_with_all_rules():
@@ -45,7 +45,7 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
 @pytest.mark.parametrize(
     ("now", "verdict"),
     [
-        (group(), "the group uses weighted-sticky from the first rebalance with all members behind gateways"),
+        (group(), "the group uses weighted-sticky from the first rebalance in which all members are behind gateways"),
         (group(assignor="weighted-sticky"), "the group uses the strategy"),
         (group(assignor="lag-aware"), "it is unknown whether the rule applies: a gateway may have added lag-aware"),
         (group(members=0, assignor=None, state=GroupState.EMPTY), "the group has no members"),

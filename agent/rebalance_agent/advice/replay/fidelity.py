@@ -251,8 +251,8 @@ def _words(generation: int, recorded: Mapping[str, TopicPartitions], ours: Mappi
     other = sorted(name for name in recorded if recorded[name] != ours.get(name))
     loads = [_loads(some.get(name, {}) for name in other) for some in (recorded, ours)]
     return (
-        f"in generation {generation}, {len(other)} members got other partitions (numbers recorded: {loads[0]}; "
-        f"replayed: {loads[1]})"
+        f"in generation {generation}, the replay gives other partitions to {len(other)} members (partition counts: "
+        f"recorded {loads[0]}; replayed {loads[1]})"
     )
 
 

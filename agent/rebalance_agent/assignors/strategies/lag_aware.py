@@ -58,7 +58,7 @@ COUNT_FACTOR = decimal_number(
     default=2.0,
     minimum=1.0,
     maximum=1_000_000.0,
-    meaning="a member gets at most this factor times its partition count in the best balance of counts, rounded up",
+    meaning="limit of a member's partitions: this factor times its count in the best balance of counts, rounded up",
     shared=True,
 )
 

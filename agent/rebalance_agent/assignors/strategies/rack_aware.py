@@ -57,7 +57,7 @@ RACK_AWARE_STICKY = Strategy(
     name="rack-aware-sticky",
     protocol=RebalanceProtocol.EAGER,
     summary="the best balance of partition counts; within that balance, as many partitions as possible with a replica"
-    " in the member's rack and on members with the labels that their topics prefer; then as few moves as possible",
+    " in the owner's rack, and with an owner that has the labels that the topic prefers; then as few moves as possible",
     plan=rack_aware,
     config=(LABELS, AFFINITY),
     reader=read_labelled,

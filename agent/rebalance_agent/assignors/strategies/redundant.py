@@ -144,7 +144,7 @@ REDUNDANT = Strategy(
     name="redundant",
     protocol=RebalanceProtocol.EAGER,
     summary="assigns every partition to several members, in different racks if racks are known; copies are spread "
-    "evenly, and few of them are new",
+    "evenly, and few of them move",
     plan=redundant,
     promise=promise_redundant,
     config=(REDUNDANCY,),

@@ -45,8 +45,8 @@ def _scope(text: str) -> str:
 SCOPE = Setting(
     name="assignment.weight.scope",
     default=ALL,
-    meaning="whether weights divide all partitions together; or each topic separately (rounded up or down), and "
-    "then all partitions as far as possible",
+    meaning="all: weights divide all partitions together; topic: weights divide the partitions of each topic (rounded "
+    "up or down), and all partitions together as far as this allows",
     values=f"{ALL} or {TOPIC}",
     read=_scope,
     shared=True,

@@ -24,7 +24,8 @@ NUM_STANDBYS = whole_number(
     default=0,
     minimum=0,
     maximum=STANDBYS_MAX,
-    meaning="number of standby copies of each unit's state on other members; a copy costs disk and network",
+    meaning="number of standby copies of each unit's state on other members (a unit: partitions that are always "
+    "assigned together); a copy costs disk and network",
     shared=True,
 )
 
@@ -39,8 +40,8 @@ def state_factor(default: float) -> Setting[float]:
         default=default,
         minimum=1.0,
         maximum=STATE_FACTOR_MAX,
-        meaning="with standbys, the maximum number of units of a member, as a multiple of its share (rounded up), "
-        "while units stay with their state until other members' standbys have caught up; 1: balance has priority",
+        meaning="with standbys: units stay on members that have their state until other members' standbys have caught "
+        "up, but a member has at most this factor times its share of units (rounded up); 1: balance has priority",
         shared=True,
     )
 

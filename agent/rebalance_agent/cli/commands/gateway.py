@@ -46,8 +46,8 @@ examples:
 
 TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients connect
 without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in to the brokers through the gateway with
-their own credentials; the gateway's sasl.* properties are only for publishing events. If the gateway has no login of
-its own, set --events-topic '' and security.protocol to SSL or PLAINTEXT.
+their own credentials; the gateway's sasl.* properties are only for publishing events. If the gateway itself has no
+login, set --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
 After SIGTERM or Ctrl-C, the gateway serves its clients until they have disconnected, for at most gateway_drain_seconds;
 a second signal ends the gateway at once.

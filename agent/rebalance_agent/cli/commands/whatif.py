@@ -45,7 +45,8 @@ columns:
            rebalances, 1 is best; WORST is the highest value of one rebalance
   ONE HOST share of topics with all their partitions on one host although other hosts could own some (the mean; 0 %
            where a random distribution could explain it); RESTART is the number of such topics if all members stopped
-           and started again, so that no member owned a partition. Both only if members are on several hosts
+           and started again, so that no member owned a partition. Both are shown only if members are on several
+           hosts
   MOVED    partitions that moved from one member to another; EXCESS: moves that were not needed for the same balance
   STALLED  partition-seconds without a consumer: measured in the recorded line, and otherwise predicted from when each
            member stopped and joined

@@ -32,8 +32,8 @@ A run computes the tables `generations`, `members` and `group_hours` only for th
 events that were added, changed or deleted since the last run. It computes all days with --full, in the first run, in
 the first run of a release, and after a pause of six days.
 
-With --publish each group's normal values for the hours of a week, and the savings of recommended changes as of the last
-run of `whatif`, are written to the compacted topic rebalance-baselines, which observers read.
+With --publish, a run also writes each group's normal values for each hour of the week to the compacted topic
+rebalance-baselines, with the savings of recommended changes as of the last run of `whatif`. Observers read this topic.
 """
 
 EXAMPLES = f"""\

@@ -38,13 +38,15 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "facts_in", "print_gaps", "print_ranges", "run"]
 
 DESCRIPTION = """\
-Reads the remaining records of __consumer_offsets, decodes them as the observer does, and adds the events of the
-generations that compaction has left to the table `events`, with the same ids as an observer's events. It never replaces
-an observer's event: only an observer can record when a rebalance began and what members reported.
+Reads the remaining records of __consumer_offsets, decodes them as the observer does, and adds events to the table
+`events` for the generations that compaction has not removed. The events have the same ids as an observer's events. The
+command never replaces an observer's event: only an observer can record when a rebalance began and what members
+reported.
 
 --records reads files instead: Parquet, or JSON lines in the format of `rebalance-agent decode`, with key, value,
-timestamp, and partition and offset if known. --cluster-id must then be that of the observer's events; --topics is a
-JSON file {"topics": {name: partitions}, "ids": {name: topic id}}; without it, partition counts come from assignments.
+timestamp, and partition and offset if known. --cluster-id must then be the cluster id of the observer's events.
+--topics is a JSON file {"topics": {name: partitions}, "ids": {name: topic id}}; without --topics, partition counts come
+from assignments.
 """
 
 EXAMPLES = """\

@@ -43,8 +43,8 @@ or read several times. A revision with better evidence replaces the stored event
 are written to `events_rejected` with the reason and their bytes; records that an older release rejected as too new are
 read again.
 
-A run continues where the last one ended (the checkpoint). Without --every it reads the present records and exits, for
-example as a cron job.
+A run continues where the last one ended (the checkpoint). Without --every, it reads the present records and exits, so
+it can be a cron job.
 """
 
 EXAMPLES = """\

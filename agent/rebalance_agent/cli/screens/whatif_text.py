@@ -173,8 +173,8 @@ def _fidelity(what_if: WhatIf, fidelity: Fidelity) -> Iterator[str]:
         if line.not_comparable:
             assigned_by = f"{line.implementation}, {when}" if when else line.implementation
             yield wrapped(
-                f"A replay may differ from {plural(line.not_comparable, 'recorded assignment')} of {name} (by "
-                f"{assigned_by}): {printable(line.reason or '')}; {line.agreeing} did not differ."
+                f"A replay may differ from {plural(line.not_comparable, 'recorded assignment')} of {name} (assigned "
+                f"by {assigned_by}): {printable(line.reason or '')}. {line.agreeing} of them did not differ."
             )
 
 

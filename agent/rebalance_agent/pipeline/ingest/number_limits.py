@@ -84,7 +84,7 @@ def event_times(event: Event) -> Iterator[tuple[str, int | None]]:
 
 def _require_generation(event: GenerationEvent) -> None:
     if not 0 <= event.part < event.parts <= _PARTS_MAX:
-        raise InvalidInputError("part", f"must be less than parts, of which there are at most {_PARTS_MAX}")
+        raise InvalidInputError("part", f"must be 0 or more and less than parts, which must be at most {_PARTS_MAX}")
     _require(_COUNT, event, _COUNTS)
     _require(_INTEGER, event, _GENERATIONS)
     _require(_RATIO, event, ("skew_ratio",))
@@ -105,7 +105,9 @@ def _require_generation(event: GenerationEvent) -> None:
         raise InvalidInputError("topics", f"must have names of at most {_NAME_MAX} characters")
     # A later stage assigns all partitions of the topics, also those that no member has.
     if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) > PARTITIONS_MAX:
-        raise InvalidInputError("topics", f"must have partition counts from 0, with a sum of at most {PARTITIONS_MAX}")
+        raise InvalidInputError(
+            "topics", f"must have partition counts of 0 or more, with a sum of at most {PARTITIONS_MAX}"
+        )
     if event.parts == 1:
         require_whole(event)
 

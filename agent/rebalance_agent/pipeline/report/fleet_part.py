@@ -15,6 +15,7 @@ from rebalance_agent.ui.words import (
     day,
     minute,
     percent,
+    plural,
     rounded_duration,
     share,
     shortened,
@@ -83,7 +84,7 @@ def _cost_over_time(report: ReportData) -> str:
         layers = []
         for row in rows:
             name, cost = trigger_name(row.trigger), row.stalled_partition_seconds
-            tip = f"{when}, {name}: {rounded_duration(cost)} of {whole}, {row.rebalances:,} times"
+            tip = f"{when}, {name}: {rounded_duration(cost)} of {whole}, {plural(row.rebalances, 'rebalance')}"
             layers.append((trigger_class(row.trigger), cost, tip))
         columns.append(Stack(_period_label(report, period), layers))
         data.append((when, whole, count(sum(row.rebalances for row in rows))))

@@ -85,9 +85,9 @@ def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> 
         for group in groups
     ]
     says = (
-        "Change points: hours since which the stall per rebalance, or the frequency of rebalances, has been different. "
-        "Deploys of this week: their number, their share of the group's stall, and the start of the deploy with the "
-        "most stall."
+        "Change points: hours in which the stall per rebalance, or the frequency of rebalances, changed to a new "
+        "level. Deploys of this week: their number, their share of the group's stall, and the start of the deploy "
+        "with the most stall."
     )
     heads = ("consumer group", "stalled", "change", "change points", "deploys")
     return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last words-two")
@@ -115,9 +115,7 @@ def worst_groups(summary: WeeklySummary) -> str:
             ]
         )
     words, none = "Consumer groups with the most stall", "No partition was stalled."
-    says = (
-        f"Stalled: partition-seconds (lower bounds). 100\u00a0% of the budget is an availability of {percent(slo, 1)}."
-    )
+    says = f"Stalled: partition-seconds (lower bounds). An availability of {percent(slo, 1)} uses the whole budget."
     look = "pairs" if compared else ""
     return _card(words, says, heads, rows, len(summary.groups), "groups", none=none, look=look, wide=True)
 
@@ -169,8 +167,8 @@ def advice(summary: WeeklySummary) -> str:
         for row in found.rows[:_WORST]
     ]
     says = (
-        "Partition-seconds per week, with the 95 % interval in parentheses: predicted when the change was recommended, "
-        "and saved, measured in up to four weeks before and after the group made the change."
+        "Partition-seconds per week, with the 95 % interval in parentheses. Predicted: when the change was "
+        "recommended. Saved: measured in up to four weeks before and after the group made the change."
     )
     heads, words = ("consumer group", "change", "state", "predicted", "saved"), "Recommended changes"
     none = "No change was recommended."

@@ -56,13 +56,13 @@ def budget_text(totals: WeekTotals, slo: float) -> str:
 
 
 def change_points_text(changes: Sequence[WeekChange]) -> str:
-    """Return when stall per rebalance or frequency changed: ``Tue 14:00: stall 3.0 times``; a dash if neither did."""
+    """Return when stall per rebalance or frequency changed, with the factor; a dash if neither did."""
     return "; ".join(_change_point(change) for change in changes) or DASH
 
 
 def _change_point(change: WeekChange) -> str:
     at = change.changed_at
-    return f"{WEEKDAYS[at.weekday()]} {at:%H:%M}: {change.signal.value} {change.ratio:.1f}\u00a0times"
+    return f"{WEEKDAYS[at.weekday()]} {at:%H:%M}: {change.signal.value} \u00d7\u00a0{change.ratio:.1f}"
 
 
 def deploys_text(group: GroupWeeks) -> str:

@@ -80,7 +80,7 @@ def _seats(rule: SeatRule, settings: GatewaySettings) -> Iterator[Finding]:
     name = f"seats {rule}"
     if rule.keep_stopped and not settings.gateway_seats_file:
         yield failed(
-            name, f"{KEEP_STOPPED} has no effect", "set --gateway-seats-file", "a restarted pod takes its own seat"
+            name, f"{KEEP_STOPPED} has no effect", "set --gateway-seats-file", "a restarted pod takes its previous seat"
         )
     else:
         yield passed(name, f"for consumers behind this gateway{others}")

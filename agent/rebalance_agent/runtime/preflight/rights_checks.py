@@ -148,7 +148,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
                 reader.read(READ_MAX, READ_WAIT_S)
     except AccessDeniedError:
         return RightsProbe(ProbeResult.MISSING)
-    return RightsProbe(ProbeResult.HELD, f"can read from one of its {partitions} partitions")
+    return RightsProbe(ProbeResult.HELD, f"can be read (one of its {partitions} partitions was tested)")
 
 
 def _shown(settings: ObserverSettings, cluster: Cluster) -> tuple[int, int]:

@@ -109,7 +109,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "topics-hidden",
             "reads partition counts, topic ids, and the times of the last records that departed members read",
             "partition counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
-            "topics of consumer, share and streams groups appear as ids; stalls after a member left have wider upper "
+            "topics of consumer, share and streams groups appear as ids; stalls after a member left have higher upper "
             "bounds",
             some_do=some_do,
         ),

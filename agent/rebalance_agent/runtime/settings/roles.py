@@ -243,13 +243,13 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "the host; the first match applies, and groups without a match use address",
     )
     settle_seconds: float = Field(
-        5.0,
-        ge=0,
-        le=600,
-        description="how long to wait for members' own events before the cost of a rebalance is published",
+        5.0, ge=0, le=600, description="how long to wait for members' own events before a rebalance's cost is published"
     )
     list_interval_ms: int = Field(
-        200, ge=20, le=60_000, description="time between polls of rebalancing groups; error of a rebalance's start"
+        200,
+        ge=20,
+        le=60_000,
+        description="time between polls of rebalancing groups; a rebalance's start can be wrong by this time",
     )
     list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="time between polls of all groups")
     topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="time between reads of partition counts")

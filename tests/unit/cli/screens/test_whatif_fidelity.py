@@ -17,6 +17,6 @@ def test_decisions_before_the_last_change_of_assignor_are_marked():
     found = what_if(history)
     lines = " ".join(text(found, fidelity(history), recommend(found), "a file").split())
     assert ": 1 rebalance replayed, from a file." in lines
-    assert "1 recorded assignment of mine (by another client, before the last change of assignor)" in lines
+    assert "1 recorded assignment of mine (assigned by another client, before the last change of assignor)" in lines
     assert "repeats 2 of 2 recorded assignments of range (before the last change of assignor)." in lines
     assert "assignments of sticky (" not in lines

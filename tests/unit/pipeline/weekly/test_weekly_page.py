@@ -26,7 +26,7 @@ PARTS = (
     "Consumer groups near a limit",
     "Recommended changes",
 )
-MOVED = "Tue 10:00: stall 1.6 times; Tue 11:00: frequency 4.3 times"
+MOVED = "Tue 10:00: stall \u00d7 1.6; Tue 11:00: frequency \u00d7 4.3"
 COMPARED = {PARTS[2], PARTS[3], PARTS[5]}
 
 

@@ -23,7 +23,7 @@ TLS: Mapping[str, str] = {
     "ssl.ca.pem": "CA certificates of the context",
     "ssl.certificate.location": "certificate chain of the context",
     "ssl.cipher.suites": "ciphers of the context (up to TLS 1.2)",
-    "ssl.crl.location": "revocation list of the context, checked for the broker's certificate",
+    "ssl.crl.location": "list of revoked certificates that the context rejects",
     "ssl.endpoint.identification.algorithm": "host name check of the context: `https` (default) or `none`",
     "ssl.key.location": "private key of the context",
     "ssl.key.password": "password of the private key",
