@@ -103,10 +103,8 @@ def _reached(answer: MigrationReadiness, *, migrated: bool) -> tuple[Go, str]:
 def _reached_back(answer: MigrationReadiness) -> tuple[Go, str]:
     group = answer.group
     if group.group_type is GroupType.CLASSIC:
-        return (
-            Go.BACK,
-            "all members use the classic protocol again" if group.members else "the group is classic and empty",
-        )
+        members = "all members use the classic protocol again"
+        return Go.BACK, members if group.members else "the group is classic and empty"
     if other := [finding for finding in answer.findings if finding.subject is Subject.GROUP_TYPE]:
         return Go.NO_GO, other[0].text
     if not group.members:
