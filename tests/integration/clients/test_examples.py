@@ -46,6 +46,7 @@ SHARES_OF_THREADS = (
 SAYS = {
     "aiokafka_weighted": SHARES,
     "confluent_instrumented": r"^assigned 12 partitions\nrevoked 12 partitions at 12 positions\n\d+ records\n$",
+    "confluent_migrating": r"^assigned 12 partitions\nrevoked 12 partitions\n$",
     "confluent_weighted": SHARES_OF_THREADS,
     "kafka_python_weighted": SHARES_OF_THREADS,
     "own_assignor": r"^12 partitions of 1 topic\n$",
@@ -56,6 +57,7 @@ SAYS = {
 ASSIGNORS = {
     "aiokafka_weighted": {"weighted-sticky"},
     "confluent_instrumented": set(),
+    "confluent_migrating": set(),
     "confluent_weighted": {"cooperative-weighted-sticky"},
     "kafka_python_weighted": {"cooperative-weighted-sticky"},
     "own_assignor": {"whole-topics"},

@@ -17,11 +17,13 @@ from support.gateway.gatewaying import gatewaying
 from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import create_topic
 from support.migration.members import Broker, ClassicMember, EpochMember, stable
-from support.observer.observing import eventually, observing
+from support.observer.observing import KIP_848, eventually, observing
 
 pytestmark = pytest.mark.integration
 
 PARTITIONS = 6
+MEMBERS = 3
+"""Members of the group that is migrated as on the page."""
 
 
 @pytest.fixture
@@ -90,9 +92,14 @@ def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsy
         for member, successor in zip(old, new, strict=True):
             assert successor.join(broker) == (0, None)
             member.leave(broker)
+        steps = [json.loads(watching.stdout.readline())]
+        while steps[-1]["classic"]:
+            steps.append(json.loads(watching.stdout.readline()))
+        assert steps[-1]["go"] == "wait"
         with beating(broker, new):
-            *steps, last = [json.loads(line) for line in watching.stdout]
+            *rest, last = [json.loads(line) for line in watching.stdout]
         assert watching.wait(30) == 0
+    steps += rest
     assert steps[-1] == {
         "go": "done",
         "classic": 0,
@@ -100,7 +107,6 @@ def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsy
         "reason": "all members use the consumer protocol",
         "way_back": "restart the new members with the old configuration",
     }
-    assert "wait" in {each["go"] for each in steps}
     assert last["report"]["since"]["rebalances"] > 0
     assert last["complete"]
 
@@ -134,6 +140,70 @@ def test_a_group_is_followed_back_to_the_classic_protocol(kafka, broker):
     assert "done" not in {each["go"] for each in steps}
     assert all(each["members"] for each in steps)
     assert last["complete"]
+
+
+def test_three_members_are_replaced_one_by_one_and_go_back_as_on_the_page(kafka, monkeypatch):
+    topic, unique = create_topic(kafka, 2 * PARTITIONS), uuid.uuid4().hex[:8]
+    group, published = f"migrate-{unique}", f"events-{unique}"
+    monkeypatch.setenv("REBALANCE_AGENT_EVENTS_TOPIC", published)
+    members = []
+
+    def start(number, protocol="classic"):
+        epochs = {**KIP_848, "session.timeout.ms": None} if protocol == "consumer" else {}
+        name, assignor = f"readings-{number}", "" if epochs else "range"
+        members.append(LibrdkafkaMember(kafka.bootstrap_servers, group, topic, name, assignor, **epochs))
+
+    def replaced(protocol, *arguments):
+        """The steps in which the members were replaced, with the number of members of that protocol; the report."""
+        command = [sys.executable, "-m", "rebalance_agent.cli.main", "migrate", group, "--watch", "--json", *arguments]
+        command += ["--bootstrap-servers", kafka.bootstrap_servers]
+        steps, waits = [], 0
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+            try:
+                for line in watching.stdout:
+                    step = json.loads(line)
+                    if "report" in step:
+                        break
+                    changed = step["classic"] if protocol == "classic" else step["members"] - step["classic"]
+                    waits += step["go"] == "wait"
+                    # A GO with fewer members is printed while the successor of the last one is starting.
+                    incomplete = step["go"] == "go" and step["members"] < MEMBERS
+                    if step["go"] == "wait" or incomplete or (step["go"], changed) in steps:
+                        continue
+                    steps.append((step["go"], changed))
+                    if step["go"] == "go":
+                        members.pop(0).close()
+                        start(changed + 1, protocol)
+                assert watching.wait(30) == 0
+            finally:
+                watching.kill()
+        assert step["complete"]
+        assert waits
+        return steps, step["report"]
+
+    try:
+        with observing(kafka.bootstrap_servers, events_topic=published):
+            for number in range(1, MEMBERS + 1):
+                start(number)
+            eventually(lambda: all(each.owned for each in members) and len(owned(members)) == 2 * PARTITIONS)
+            steps, report = replaced("consumer")
+            assert steps[:-1] == [("go", 0), ("go", 1), ("go", 2)]
+            assert steps[-1] in {("done", 2), ("done", 3)}
+            assert (report["back"], report["returned"]) == (False, None)
+            eventually(lambda: all(each.owned for each in members) and len(owned(members)) == 2 * PARTITIONS)
+            steps, report = replaced("classic", "--back")
+            assert steps[:-1] == [("go", 0), ("go", 1), ("go", 2)]
+            assert steps[-1] in {("back", 2), ("back", 3)}
+            assert (report["back"], report["returned"]["assignor"]) == (True, "range")
+            assert report["since"]["moved"]
+    finally:
+        for each in members:
+            each.close()
+
+
+def owned(members):
+    """All partitions of the members."""
+    return frozenset().union(*(each.owned for each in members))
 
 
 def test_the_libraries_of_members_behind_a_gateway_are_known(kafka, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import migrate
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
@@ -17,47 +17,17 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
+from support.migration.migrate_command import BROKER, OLD, ORDERS, Recorded, asking
 from support.observer.views import member_event
 from support.tracker.histories import STRATEGIES, generation, walked
 
-BROKER = {
-    "group.consumer.migration.policy": "bidirectional",
-    "group.consumer.assignors": "uniform,range",
-    "group.consumer.heartbeat.interval.ms": "5000",
-}
-OLD = MigratingMember("m1", "consumer-orders-1", GroupType.CLASSIC, topics=("t",))
-ORDERS = MigratingGroup("orders", GroupType.CLASSIC, (OLD, replace(OLD, member_id="m2")), assignor="range")
-
-
-class Recorded(MigratingGroupRecords):
-    """A group that is given; its records are not read."""
-
-    def __init__(self, group):
-        super().__init__(group.group)
-        self._given = group
-
-    @property
-    def present(self):
-        return self._given
+NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
+MIXED = replace(ORDERS, group_type=GroupType.CONSUMER, members=(OLD, replace(NEW, settled=False)))
 
 
 @pytest.fixture
 def asked(monkeypatch, capsys):
-    """Run the command for a group and settings of its broker; return the exit code and the output."""
-
-    def run(group, *arguments, broker=BROKER, events=(), followed=None):
-        limits = BrokerLimits(broker, {}, consumer_groups=True)
-        inputs = MigrationInputs(limits, 1, Recorded(group), 0, past=tuple(events))
-        monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
-        monkeypatch.setattr(migrate, "read_inputs", lambda _options: inputs)
-        monkeypatch.setattr(
-            migrate, "past_in_cluster", lambda _options: GroupPast(tuple(events), "records", known=True)
-        )
-        monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter(followed or [self.group] * 2))
-        code = main.main(["migrate", group.group, "--bootstrap-servers", "kafka:9092", *arguments])
-        return code, capsys.readouterr().out
-
-    return run
+    return asking(monkeypatch, capsys)
 
 
 def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
@@ -208,10 +178,6 @@ def test_the_last_line_of_json_is_the_report_with_the_last_rebalance(watched, de
     *_, last = map(json.loads, watched(delayed, "--json", complete=complete).splitlines())
     assert (last["report"]["before"]["rebalances"], last["report"]["back"]) == (1, False)
     assert (last["report"]["since"]["rebalances"], last["complete"]) == ((2, True) if complete else (1, False))
-
-
-NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
-MIXED = replace(ORDERS, group_type=GroupType.CONSUMER, members=(OLD, replace(NEW, settled=False)))
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,15 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """``before``: the period as a classic group; ``since``: from the first epoch on; ``back``: it is classic again."""
+    """``before``: the period as a classic group; ``since``: with the consumer protocol, from the first epoch on.
+
+    ``back``: the group is classic again; ``returned``: the period since then.
+    """
 
     before: Period | None
     since: Period | None
     back: bool
+    returned: Period | None = None
 
 
 def report_of(events: Iterable[Event]) -> MigrationReport | None:
@@ -52,6 +56,7 @@ def report_of(events: Iterable[Event]) -> MigrationReport | None:
         _period([event for event in closing[:first] if event.group_type is GroupType.CLASSIC]),
         _period([event for event in closing[first:] if event.group_type is GroupType.CONSUMER]),
         back=closing[-1].group_type is GroupType.CLASSIC,
+        returned=_period([event for event in closing[first:] if event.group_type is GroupType.CLASSIC]),
     )
 
 

@@ -35,7 +35,8 @@ class MigrationReadiness:
 
     ``online``: whether the members can be replaced one by one while the others work; None if that is not known.
     ``done``: all members already use the consumer protocol. ``none_able``: each classic member is known to have a
-    client without the consumer protocol; ``online`` considers only the brokers.
+    client without the consumer protocol; ``online`` considers only the brokers. ``online_back``: whether the group
+    becomes classic when its last member with the consumer protocol leaves; None if that is not known.
     """
 
     group: MigratingGroup
@@ -43,6 +44,7 @@ class MigrationReadiness:
     online: bool | None
     done: bool
     none_able: bool = False
+    online_back: bool | None = None
 
     @property
     def can_change(self) -> bool | None:
@@ -52,11 +54,6 @@ class MigrationReadiness:
         if self.online is False or self.none_able:
             return False
         return None if self.online is None or self.of(Verdict.UNKNOWN) else True
-
-    @property
-    def back_one_by_one(self) -> bool:
-        """Whether the group becomes classic when its last member with the consumer protocol leaves, or may do so."""
-        return all(finding.subject is not Subject.WAY_BACK for finding in self.findings)
 
     def of(self, verdict: Verdict) -> tuple[MigrationFinding, ...]:
         """Return the findings with this ``verdict``."""
@@ -78,7 +75,7 @@ def readiness(group: MigratingGroup, limits: BrokerLimits, wishes: MigrationWish
     sure = limits.upgrades is not None or not group.members or group.group_type is GroupType.CONSUMER
     done = group.group_type is GroupType.CONSUMER and not group.of(GroupType.CLASSIC)
     online = False if blocked else True if sure else None
-    return MigrationReadiness(group, tuple(findings), online, done, none_able(group))
+    return MigrationReadiness(group, tuple(findings), online, done, none_able(group), limits.downgrades)
 
 
 def _of_type(group: MigratingGroup) -> Iterator[MigrationFinding]:

@@ -11,7 +11,7 @@ from rebalance_agent.advice import RecordedHistory, history_of, what_if
 from rebalance_agent.advice.figures import WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
 from rebalance_agent.advice.migration.migration_report import MigrationReport, report_of
-from rebalance_agent.advice.migration.migration_steps import Go, step_of
+from rebalance_agent.advice.migration.migration_steps import Go, back_step_of, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.advice.replay.recorded_history import since_last_assignor
 from rebalance_agent.api.query import NotKnownError
@@ -40,7 +40,7 @@ DESCRIPTION = """\
 Shows whether a group can migrate from the classic protocol to the consumer protocol (KIP-848) while it runs: what
 blocks the migration, with the exact setting to change, what is different afterwards, and what the brokers would have
 assigned in its recorded rebalances. With --watch, it follows the migration member by member, and prints whether to go
-on, wait or stop.
+on, wait or stop. With --watch --back, it follows the way back to the classic protocol.
 
 It changes nothing: it joins no group and sets no setting. Start the new members yourself.
 """
@@ -61,12 +61,14 @@ examples:
   rebalance-agent migrate orders --bootstrap-servers localhost:9092
   rebalance-agent migrate orders --bootstrap-servers localhost:9092 --assignor range --pattern 'orders-.*'
   rebalance-agent migrate orders --bootstrap-servers localhost:9092 --watch
+  rebalance-agent migrate orders --bootstrap-servers localhost:9092 --watch --back
   rebalance-agent migrate orders --bootstrap-servers localhost:9092 --json | jq -r '.findings[].setting'
 
 It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
 exit codes: 0 the group can migrate or has migrated, 1 it cannot, or a requirement is unknown, or there is no such
-group, 2 wrong usage, or no response; with --watch, 0 all members have migrated, 1 the group is classic again
+group, 2 wrong usage, or no response; with --watch, 0 all members have migrated, 1 the group is classic again; with
+--watch --back, 0 the group is classic again, 1 it cannot go back while it runs
 """
 
 
@@ -92,6 +94,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="follow the migration until all members have migrated, or the group is classic again",
     )
+    parser.add_argument(
+        "--back",
+        action="store_true",
+        help="with --watch: follow the way back, until the group is classic again",
+    )
     add_output_flag(
         parser, "text", json_help="short for --output json; with --watch one line per step, then the report"
     )
@@ -105,6 +112,8 @@ def run(options: argparse.Namespace) -> int:
     wishes = MigrationWishes(options.assignor, options.pattern)
     if options.assignor == "":
         raise InvalidInputError("--assignor", "must not be empty; omit it to use the brokers' first assignor")
+    if options.back and not options.watch:
+        raise InvalidInputError("--back", "needs --watch")
     inputs = read_inputs(options)
     if options.watch:
         return _watched(options, inputs, wishes)
@@ -135,10 +144,14 @@ def _compared(
 
 
 def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: MigrationWishes) -> int:
-    """Print each step until all members have changed, or the group is classic again; then print the report."""
+    """Print each step until all members have changed, or the group is classic again; then print the report.
+
+    With ``--back``, a group with the consumer protocol is followed until it is classic again, or cannot become classic.
+    """
     last, epoch, migrated = None, None, False
     for group in inputs.followed(options):
-        step = step_of(readiness(group, inputs.limits, wishes), migrated=migrated)
+        answer = readiness(group, inputs.limits, wishes)
+        step = back_step_of(answer) if options.back else step_of(answer, migrated=migrated)
         migrated = migrated or bool(group.of(GroupType.CONSUMER))
         epoch = epoch if inputs.recorded.epoch is None else inputs.recorded.epoch
         if step != last:
@@ -146,16 +159,24 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
             print(step_text(step) if options.output == "text" else _written(asdict(step), options.output), flush=True)
         if step.go in {Go.DONE, Go.BACK}:
             break
+        if options.back and step.go is Go.NO_GO and not _may_go_back(answer):
+            return 1
     back = step.go is Go.BACK
     report, complete = _settled_report(options, epoch, back=back)
+    exit_code = int(back is not options.back)
     if options.output != "text":
         print(_written(report_json(report, complete=complete), options.output))
-        return int(back)
+        return exit_code
     if report is not None:
         print(f"\n{report_text(report)}", end="")
     if not complete:
         print(f"\n{unsettled_text(options.group, cluster_flags_text(options))}", end="")
-    return int(back)
+    return exit_code
+
+
+def _may_go_back(answer: MigrationReadiness) -> bool:
+    """Whether the group can become classic without a stop of all members, or whether that is not known."""
+    return answer.group.group_type is GroupType.CONSUMER and answer.online_back is not False
 
 
 def _settled_report(

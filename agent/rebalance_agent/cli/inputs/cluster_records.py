@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import chain
 
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.raw_records import RawRecord
@@ -15,11 +16,16 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
 
-__all__ = ["cluster_records"]
+__all__ = ["cluster_record_batches", "cluster_records"]
 
 
 def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
-    """Yield the records of the flags' cluster, in order within each partition; with ``follow``, also later records.
+    """Yield the records of the flags' cluster, in order within each partition; see `cluster_record_batches`."""
+    return chain.from_iterable(cluster_record_batches(options))
+
+
+def cluster_record_batches(options: argparse.Namespace) -> Iterator[list[RawRecord]]:
+    """Yield the records that each read returned, in order within each partition; with ``follow``, also later records.
 
     ``group``: read only the partition with the records of this group. ``since`` (epoch ms): begin with the first
     record of this time or later.
@@ -41,7 +47,7 @@ def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
     with TopicReader(properties, OFFSETS_TOPIC, BACKFILL_TUNING) as reader:
         past = records_before(ends, reader, SystemClock(), starts)
         for batch in endless_records(starts, reader) if options.follow else past:
-            yield from map(_raw, batch)
+            yield [_raw(record) for record in batch]
 
 
 def _raw(record: TopicRecord) -> RawRecord:

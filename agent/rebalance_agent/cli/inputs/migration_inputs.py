@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords
 from rebalance_agent.advice.replay.reported_clients import reported_clients
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.cli.inputs.cluster_records import cluster_records
+from rebalance_agent.cli.inputs.cluster_records import cluster_record_batches
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings, similar_group
 from rebalance_agent.cli.inputs.groups_access import past_in_cluster
+from rebalance_agent.cli.inputs.raw_records import RawRecord
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.describing.features import finalized_features
@@ -65,9 +67,11 @@ class MigrationInputs:
         return self.recorded.present.with_software(self.software)
 
     def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
-        """Yield the group's present state, and again after each record that changes the group, without end.
+        """Yield the group's present state, and again after each read whose records change the group, without end.
 
-        A group that changes its protocol is deleted and recreated at once, so iteration continues after a deletion.
+        A coordinator writes the records of one change together. The states between these records are not yielded,
+        because the group never had them. A group that changes its protocol is deleted and recreated at once, so
+        iteration continues after a deletion.
 
         Raises:
             RebalanceAgentError: the cluster does not answer.
@@ -75,8 +79,8 @@ class MigrationInputs:
         last = self.group
         yield last
         options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
-        for _ in _applied(options, self.recorded, after=self.position):
-            if self.recorded.present is not None and (present := self.group) != last:
+        for offsets in _applied(options, self.recorded, after=self.position):
+            if offsets and self.recorded.present is not None and (present := self.group) != last:
                 last = present
                 yield last
 
@@ -91,7 +95,7 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
     broker, limits = _limits(Cluster(properties), options.group)
     options.since, options.follow = None, False
     recorded = MigratingGroupRecords(options.group)
-    position = max(_applied(options, recorded), default=-1)
+    position = max(chain.from_iterable(_applied(options, recorded)), default=-1)
     if recorded.present is None:
         return MigrationInputs(limits, broker, recorded, position, similar_group(properties, options.group))
     return MigrationInputs(limits, broker, recorded, position, past=past_in_cluster(options).events)
@@ -129,12 +133,17 @@ def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:
         return {}
 
 
-def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords, after: int = -1) -> Iterator[int]:
-    """Apply the cluster's records with offsets above ``after``; yield the offset of each applied record.
+def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords, after: int = -1) -> Iterator[list[int]]:
+    """Apply the cluster's records with offsets above ``after``; yield the offsets of the records of each read.
 
     Records that cannot be decoded are skipped.
     """
-    for raw in cluster_records(options):
+    for batch in cluster_record_batches(options):
+        yield list(_applied_batch(batch, recorded, after))
+
+
+def _applied_batch(batch: Iterable[RawRecord], recorded: MigratingGroupRecords, after: int) -> Iterator[int]:
+    for raw in batch:
         # Nearly all records of the topic are offset commits, which are not needed here.
         offset = -1 if raw.offset is None else raw.offset
         if offset <= after or record_kind(raw.key) == OFFSET_COMMIT.kind:

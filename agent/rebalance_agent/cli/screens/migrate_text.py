@@ -26,6 +26,8 @@ def readiness_text(answer: MigrationReadiness, broker: int, flags: str = "") -> 
         lines += ["", *_finding(finding)]
     if answer.online and answer.can_change is not False and not answer.done:
         lines += ["", *_steps(answer, flags)]
+    if answer.done and answer.group.members and answer.online_back:
+        lines += ["", *_steps_back(answer, flags)]
     return "\n".join(lines) + "\n"
 
 
@@ -87,6 +89,14 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     )
 
 
+def _steps_back(answer: MigrationReadiness, flags: str) -> Iterator[str]:
+    yield wrapped(
+        f"To go back, {way_back(answer, gradual=True)}, one by one. Committed offsets are kept. This command shows "
+        "when to restart the next member:"
+    )
+    yield f"    rebalance-agent migrate {printable(answer.group.group)} --watch --back{printable(flags)}"
+
+
 def what_if_text(recorded: WhatIf, outcomes: Sequence[BrokerOutcome]) -> str:
     """Return a table that compares the recorded rebalances with the brokers' assignors."""
     name = printable(recorded.assignor) if recorded.assignor else "the last assignor is unknown"
@@ -143,8 +153,8 @@ def step_text(step: MigrationStep) -> str:
 
 
 def report_text(report: MigrationReport) -> str:
-    """Return a table with the periods before and after the migration."""
-    periods = [("before", report.before), ("since the migration", report.since)]
+    """Return a table with the periods before and after the migration, and after the way back."""
+    periods = [("before", report.before), ("since the migration", report.since), ("classic again", report.returned)]
     rows = [_period(name, period) for name, period in periods if period is not None]
     table = table_text(("", "ASSIGNOR", "REBALANCES", "MOVED", "STALLED", "SKEW"), rows, right=range(2, 6))
     back = "\nThe group is classic again.\n" if report.back else ""

@@ -11,7 +11,7 @@ from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.broker_what_if import broker_what_if
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
 from rebalance_agent.advice.migration.migration_report import report_of
-from rebalance_agent.advice.migration.migration_steps import Go, step_of
+from rebalance_agent.advice.migration.migration_steps import Go, back_step_of, step_of
 from rebalance_agent.advice.migration.readiness import readiness
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Basis, Stall
@@ -25,9 +25,17 @@ OLD = MigratingMember("old", "app", GroupType.CLASSIC, topics=("t",))
 NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
 
 
-def step(*members, kind=GroupType.CONSUMER, policy="bidirectional", migrated=False):
+def answer(members, kind, policy):
     limits = BrokerLimits({"group.consumer.migration.policy": policy} if policy else {}, {}, consumer_groups=True)
-    return step_of(readiness(MigratingGroup("g", kind, members), limits), migrated=migrated)
+    return readiness(MigratingGroup("g", kind, members), limits)
+
+
+def step(*members, kind=GroupType.CONSUMER, policy="bidirectional", migrated=False):
+    return step_of(answer(members, kind, policy), migrated=migrated)
+
+
+def back(*members, kind=GroupType.CONSUMER, policy="bidirectional"):
+    return back_step_of(answer(members, kind, policy))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +81,32 @@ def test_a_group_with_the_consumer_protocol_has_a_way_back(found, way_back):
     assert found.way_back == way_back
 
 
+STOP = "stop all members, and start them with the old configuration"
+
+
+@pytest.mark.parametrize(
+    ("found", "go", "way_back", "reason"),
+    [
+        (back(NEW, NEW), Go.GO, None, "replace the first member that uses the consumer protocol"),
+        (back(OLD, NEW), Go.GO, None, "replace the next member that uses the consumer protocol"),
+        (back(OLD, NEW, policy="downgrade"), Go.GO, None, "replace the next member that uses the consumer protocol"),
+        (back(OLD, replace(NEW, settled=False)), Go.WAIT, None, "1 member does not have the newest assignment yet"),
+        (back(), Go.GO, None, "the group is empty: start the members with the old configuration"),
+        (back(policy="upgrade"), Go.GO, None, "the group is empty: start the members with the old configuration"),
+        (back(OLD, NEW, policy="upgrade"), Go.NO_GO, STOP, "so the group does not become classic again"),
+        (back(replace(NEW, settled=False), policy="disabled"), Go.NO_GO, STOP, "does not become classic again"),
+        (back(OLD), Go.NO_GO, STOP, "it may have more members than group.max.size allows"),
+        (back(OLD, NEW, policy=None), Go.NO_GO, None, "because group.consumer.migration.policy could not be read"),
+        (back(OLD, kind=GroupType.CLASSIC), Go.BACK, None, "all members use the classic protocol again"),
+        (back(kind=GroupType.CLASSIC), Go.BACK, None, "the group is classic and empty"),
+        (back(kind=GroupType.STREAMS), Go.NO_GO, None, "It is a streams group, not a consumer group"),
+    ],
+)
+def test_the_way_back_has_steps(found, go, way_back, reason):
+    assert (found.go, found.way_back) == (go, way_back)
+    assert found.reason.endswith(reason)
+
+
 def test_a_group_whose_clients_lack_the_protocol_needs_another_client():
     old = replace(OLD, software=ClientSoftware("kafka-python", "3.0.12"))
     assert (found := step(old, kind=GroupType.CLASSIC)).go is Go.GO
@@ -106,9 +140,16 @@ def test_a_report_has_the_rebalances_before_and_since_the_last_change():
     report = periods(old, new, old, old, new, new)
     assert (report.before.rebalances, report.before.moved, report.before.assignor) == (3, 1 + 3 + 4, "range")
     assert (report.since.rebalances, report.since.moved, report.since.assignor) == (2, 5 + 6, "uniform")
-    assert not report.back
+    assert (report.back, report.returned) == (False, None)
     assert periods(old, new, old).back
     assert periods(old) is None
+
+
+def test_a_report_has_the_rebalances_since_the_group_is_classic_again():
+    old, new = GroupType.CLASSIC, GroupType.CONSUMER
+    report = periods(old, new, old, new, new, old, old)
+    assert (report.since.moved, report.since.assignor) == (4 + 5, "uniform")
+    assert (report.returned.rebalances, report.returned.moved, report.returned.assignor) == (2, 6 + 7, "range")
 
 
 def test_a_group_that_was_emptied_had_its_last_assignor():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -34,7 +35,7 @@ def topic(monkeypatch):
 
     def holds(*pairs):
         raw = [RawRecord(key, value, 1, 0, offset) for offset, (key, value) in enumerate(pairs)]
-        monkeypatch.setattr(migration_inputs, "cluster_records", lambda _options: iter(raw))
+        monkeypatch.setattr(migration_inputs, "cluster_record_batches", lambda _options: ([each] for each in raw))
 
     return holds
 
@@ -43,10 +44,26 @@ def test_only_later_records_are_followed(topic):
     topic(members("orders", 3), COMMIT, members("orders", 2), (b"\0\2", b"?"))
     inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
     options = SimpleNamespace()
-    assert list(migration_inputs._applied(options, inputs.recorded)) == [0, 2]
+    assert list(migration_inputs._applied(options, inputs.recorded)) == [[0], [], [2], []]
     inputs.position = 2
     topic(*([members("orders", 3)] * 3), members("others", 1), members("orders", 1))
     assert [len(group.members) for group in inputs.followed(options)] == [2, 1]
+
+
+def test_records_that_are_read_together_are_one_change(topic, monkeypatch):
+    topic(members("orders", 3))
+    inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
+    assert list(migration_inputs._applied(SimpleNamespace(), inputs.recorded)) == [[0]]
+    inputs.position = 0
+    reads = [[], [members("orders", 2), members("orders", 1)], [members("orders", 3)]]
+    monkeypatch.setattr(migration_inputs, "cluster_record_batches", lambda _options: raw_batches(reads))
+    assert [len(group.members) for group in inputs.followed(SimpleNamespace())] == [3, 1, 3]
+
+
+def raw_batches(reads):
+    """Batches of records with increasing offsets, from 1."""
+    offsets = itertools.count(1)
+    return [[RawRecord(key, value, 1, 0, next(offsets)) for key, value in read] for read in reads]
 
 
 def test_a_group_that_is_deleted_is_waited_for(topic):
@@ -54,7 +71,7 @@ def test_a_group_that_is_deleted_is_waited_for(topic):
     inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
     with pytest.raises(NotKnownError, match="no group 'orders'"):
         _ = inputs.group
-    assert list(migration_inputs._applied(SimpleNamespace(), inputs.recorded)) == [0]
+    assert list(migration_inputs._applied(SimpleNamespace(), inputs.recorded)) == [[0]]
     inputs.position = 0
     topic(members("orders", 1), (group_key("orders"), None), members("orders", 1), members("orders", 2))
     assert [len(group.members) for group in inputs.followed(SimpleNamespace())] == [1, 2]
