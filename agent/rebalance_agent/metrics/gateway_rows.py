@@ -221,7 +221,7 @@ GATEWAY_ACTS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Acts of the gateway on seats. hold: the gateway held the JoinGroup of a newcomer (in groups of KIP-848: its "
-    "first heartbeat); seat: a newcomer joined with a seat of its own; admit: a newcomer joined after it had waited "
+    "first heartbeat); seat: a newcomer joined with a new seat; admit: a newcomer joined after it had waited "
     "until the next multiple of gateway_admission_seconds; handover: a newcomer took the seat of its predecessor; "
     "claim: the gateway requested the lock of a seat that a gateway offers; pass_join: the JoinGroup was forwarded "
     "unchanged; keep: the gateway answered a leave and kept the seat; give_up: the gateway removed the member of a "

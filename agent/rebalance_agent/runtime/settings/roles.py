@@ -222,10 +222,10 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         160_000_000,
         ge=10**7,
         le=10**10,
-        description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
+        description="maximum bytes of the states of all groups; beyond it, new groups are shown without rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum topics per group with lag series; the others are combined in `_folded`"
+        5, ge=0, le=1_000, description="maximum number of topics with lag series per group; `_folded` has the others"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
@@ -249,7 +249,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="how long to wait for members' own events before the cost of a rebalance is published",
     )
     list_interval_ms: int = Field(
-        200, ge=20, le=60_000, description="time between polls of rebalancing groups; error of a rebalance's start"
+        200, ge=20, le=60_000, description="time between polls of rebalancing groups; maximum error of measured starts"
     )
     list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="time between polls of all groups")
     topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="time between reads of partition counts")
