@@ -29,8 +29,9 @@ UNREAD = Panel(
     15,
     "Skipped records and events",
     "Which records and events did the agent skip because they are unknown or broken? Unknown versions and tagged "
-    "fields come from a newer Kafka: upgrade the agent. **over budget**: records of groups that cause more work than "
-    "their share.",
+    "fields come from a newer Kafka: upgrade the agent. **over budget**: records of groups that cause more work, "
+    "or take more memory, than their share. waited: processed later; skipped: not processed; unreported: the group "
+    "is shown without its rebalances.",
     (
         counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
         counted("rebalance_agent_unknown_records_total", "unknown {{unknown}}", "unknown"),

@@ -56,7 +56,7 @@ SEATS = Panel(
     "What do gateways do with seats, and how many rebalances does that avoid (lower bound)? **predicted** and "
     "**observe**: what mode 'on' would do. **refused**: the coordinator refused the act, which is harmless. "
     "**failed**: an error, which the gateway's log contains. **right, wrong, unknown**: whether an act had the "
-    "expected effect. docs/seats.md explains each act.",
+    "expected effect. docs/reference/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances avoided, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
@@ -69,10 +69,11 @@ COST = Panel(
     24,
     "Gateways: cost and benefit of seats",
     "How many partition-seconds of stall do vacant seats cost (upper bound)? **vacant**: time without a consumer, "
-    "multiplied by the seat's partitions, counted when the seat is taken or given up; with observe, the cost that "
-    "mode 'on' would have had. **saved after kills**: partition-seconds of stall that were avoided, because partitions "
-    "of killed consumers became available before the session would have ended (lower bound). **newcomers waited**: "
-    "how long newcomers waited before they joined together; with observe, the wait that mode 'on' would have caused.",
+    "multiplied by the seat's partitions, counted when the seat is taken or given up; in mode 'observe', the cost "
+    "that mode 'on' would have had. **saved after kills**: partition-seconds of stall that were avoided, because "
+    "partitions of killed consumers became available before the session would have ended (lower bound). **newcomers "
+    "waited**: how long new consumers waited before they joined together; in mode 'observe', the wait that mode 'on' "
+    "would have caused.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "saved after kills"),
@@ -87,10 +88,10 @@ VACANT = Panel(
     25,
     "Gateways: waiting",
     "Is anything waiting now? **vacant seats**: seats without a consumer that the gateway keeps. **JoinGroups "
-    "held**: JoinGroups, and in KIP-848 groups first heartbeats, that the gateway holds until a predecessor leaves "
-    "or until the next admission time. **switched off**: a file switches all seats off, so nothing waits. **groups "
-    "with seats stopped**: groups that the gateway only observes after three wrong acts in a row; nothing waits in "
-    "these groups.",
+    "held**: JoinGroups, and in KIP-848 groups first heartbeats, that the gateway holds until an old consumer leaves "
+    "or until the next time at which new consumers join together. **switched off**: a file switches all seats off, "
+    "so nothing waits. **groups with seats stopped**: groups that the gateway only observes after three wrong acts "
+    "in a row; nothing waits in these groups.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

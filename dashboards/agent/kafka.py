@@ -13,8 +13,9 @@ LAG = Panel(
     10,
     "Tail of the offsets topic",
     "Is the observer behind the end of the offsets topic, and does it catch up? A peak after a start is normal, "
-    "because the observer reads old records. **waits**: a group whose records are processed later, because they "
-    "cause more work than the group's share.",
+    "because the observer reads old records. **waits**: a group that causes more work, or takes more memory, than "
+    "its share; its records are processed later, or its rebalances are not reported (alert "
+    "RebalanceAgentTenantOverBudget).",
     (
         Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),
         Query(f"{highest('rebalance_agent_group_over_budget', 'consumergroup')}", "{{consumergroup}} waits"),

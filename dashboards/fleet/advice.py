@@ -16,7 +16,7 @@ _NOTHING = "no pipeline publishes recommended changes"
 _MEANING = (
     "The unit is partition-seconds of stall per week. **{saved}**: the measured saving of the changes that groups "
     "made. **{predicted}**: the prediction for the same changes. **{open}**: the prediction for the changes that "
-    "groups have not made."
+    "groups have not made. The pipeline recommends the changes; its report lists them."
 )
 
 SAVINGS = Panel(
@@ -24,7 +24,7 @@ SAVINGS = Panel(
     "Savings by group",
     "Which groups save the most with recommended changes, and which groups could save the most? "
     + _MEANING.format(saved="Saved", predicted="Predicted", open="Could be saved")
-    + " The pipeline's report lists the changes. Clicking a group opens its board.",
+    + " Clicking a group opens its board.",
     (Query(_MEASURED, rows=True), Query(_PREDICTED, rows=True), Query(_OPEN, rows=True)),
     Look.TABLE,
     width=24,

@@ -247,8 +247,9 @@ OVER_BUDGET = agent_row(
     "over_budget_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records of groups that cause more work than their share, or of new groups beyond max_state_bytes. waited: "
-    "processed later; skipped: not processed; unreported: the group is shown, but its rebalances are not reported.",
+    "Records of groups that cause more work than a group's share (a quarter of a CPU), or of new groups beyond "
+    "max_state_bytes. waited: processed later; skipped: not processed; unreported: the group is shown, but its "
+    "rebalances are not reported.",
     "records",
     {"outcome": ("waited", "skipped", "unreported")},
 )

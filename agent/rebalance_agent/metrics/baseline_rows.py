@@ -20,7 +20,7 @@ ADVICE_SAVED = Metric(
     "kafka_rebalance_advice_weekly_saved_partition_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Stall per week that is saved by the recommended changes that the group made. measured: the stall before the "
+    "Stall per week that the group saved by changes that the pipeline recommended. measured: the stall before the "
     "changes minus the stall after them; predicted: the prediction for the same changes. Absent without a measured "
     "change.",
     ("consumergroup", "saving"),
@@ -31,8 +31,8 @@ ADVICE_OPEN = Metric(
     "kafka_rebalance_advice_weekly_open_partition_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "Stall per week that would be saved by recommended changes that the group has not made, according to the "
-    "prediction. Absent if there is no such change, or if the history is too short for a prediction.",
+    "Predicted stall per week that the group would save by changes that the pipeline recommended and the group has "
+    "not made. Absent if there is no such change, or if the history is too short for a prediction.",
     ("consumergroup",),
     "partition-seconds",
 )

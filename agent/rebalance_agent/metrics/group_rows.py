@@ -251,8 +251,8 @@ PARTITIONS = gauge(
 )
 UNASSIGNED = gauge(
     "partitions_unassigned",
-    "Partitions of the subscribed topics without an owner. For an Empty group, these are the topics to which its "
-    "last members subscribed.",
+    "Partitions of the subscribed topics without an owner. For an Empty group, the topics are those "
+    "to which its last members subscribed.",
     "partitions",
     value=lambda view: view.unassigned,
 )
@@ -334,7 +334,7 @@ SKEW = labelled(
 )
 IMBALANCE = gauge(
     "assignment_imbalance_partitions",
-    "Partitions (tasks of Kafka Streams) of the most loaded member above its target; 0 is optimal.",
+    "Partitions (in Kafka Streams: tasks) that the most loaded member has above its target; 0 is optimal.",
     "partitions",
     value=lambda view: view.imbalance,
 )

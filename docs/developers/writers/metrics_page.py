@@ -35,7 +35,7 @@ value of a new series. If several Prometheus servers scrape a sidecar, only one 
 
 Data about the connections between clients and brokers, and what clients
 [measure themselves](reference/gateway.md#what-clients-measure-themselves). A gateway also exports the sidecar's
-metrics.
+metrics. A *newcomer* is a new consumer in a group with [seats](seats.md).
 """,
     ExporterRole.AGENT: """\
 ## The agent itself
@@ -55,10 +55,10 @@ _HEAD = f"""\
 Every role serves `/metrics` on port 29308. Labels have the same names as in kafka_exporter, so you can join its lag
 metrics without relabelling. If `cluster_name` is set, every metric also has the label `cluster`. Counters of a group
 start at 0 when the group is first observed, and disappear with the group. Counters that need members' reports
-(`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
-0 in the first scrape that has them, because `increase()` does not count the first value of a new series. If
-several Prometheus servers scrape an observer, only one of them gets this 0. The [glossary](glossary.md) explains
-terms such as *episode* and *bound*.
+(`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) appear when members
+begin to report: they are 0 in the first scrape that has them, because `increase()` does not count the first value of a
+new series. If several Prometheus servers scrape an observer, only one of them gets this 0. The
+[glossary](glossary.md) explains terms such as *episode* and *bound*.
 
 A group has at most {GROUP_SERIES_MAX} series. About half of them differ only in the label for the trigger, the state or
 the histogram bucket. These features add series:

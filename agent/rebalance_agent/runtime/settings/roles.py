@@ -222,10 +222,10 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         160_000_000,
         ge=10**7,
         le=10**10,
-        description="maximum bytes of all groups' states; beyond it, new groups are shown without their rebalances",
+        description="maximum bytes of the states of all groups; beyond it, new groups are shown without rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum topics per group with lag series; the others are combined in `_folded`"
+        5, ge=0, le=1_000, description="maximum number of topics with lag series per group; `_folded` has the others"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
