@@ -1,4 +1,4 @@
-"""Alerts on assignments: partitions without an owner, overloaded members, unnecessary moves, failing records."""
+"""Alerts on assignments: partitions without an owner, uneven loads, unnecessary moves, records of share groups."""
 
 from __future__ import annotations
 
@@ -168,6 +168,19 @@ STANDBY = Alert(
     "Start another member.",
 )
 
+STREAMS_STANDBYS = Alert(
+    "KafkaGroupStreamsStandbysMissing",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_streams_tasks{kind="standby"})
+      < $share * max by (cluster, consumergroup) (max_over_time(kafka_rebalance_streams_tasks{kind="standby"}[$window]))
+      and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
+    """,
+    "$group has lost standby tasks",
+    "For $for, streams group $group has had $count(standby task), less than $share of the highest number in the last "
+    "$window. If a member fails, a task without a standby task is stalled until another member has restored its state.",
+    "Start the missing instances of the application; each copy of a task needs its own process.",
+)
+
 METADATA = Alert(
     "KafkaGroupMetadataNearLimit",
     """
@@ -207,9 +220,26 @@ SHARE_RECORDS = Alert(
     Board.MEMBERS,
 )
 
+SHARE_LAG = Alert(
+    "KafkaGroupShareLagGrows",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_group_lag_offsets)
+      and min by (cluster, consumergroup) (min_over_time(kafka_rebalance_group_lag_offsets[$window]))
+        > max by (cluster, consumergroup) (max_over_time(kafka_rebalance_group_lag_offsets[$window] offset $before))
+      and max by (cluster, consumergroup) (kafka_rebalance_group_lag_seconds) > $seconds
+      and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
+      and on (cluster, consumergroup) kafka_rebalance_group_info{group_type="share"} == 1
+    """,
+    "The lag of share group $group grows",
+    "The lag of share group $group keeps growing, although the group has members. Now it is $count(record) that the "
+    "group has neither acknowledged nor archived; the oldest of these records is more than $seconds s old.",
+    "If members hold records without acknowledging them, restart these members; otherwise start more members. A share "
+    "group can have more members than partitions.",
+)
+
 ASSIGNMENTS = RuleGroup(
     "kafka-rebalance-assignments",
-    "Assignments: partitions without an owner, overloaded members, unnecessary moves, failing records of share groups.",
+    "Assignments: partitions without an owner, overloaded members, unnecessary moves, records of share groups.",
     (
         SKEWED,
         IMBALANCED,
@@ -224,7 +254,9 @@ ASSIGNMENTS = RuleGroup(
         EXCESS,
         IDLE,
         STANDBY,
+        STREAMS_STANDBYS,
         METADATA,
         SHARE_RECORDS,
+        SHARE_LAG,
     ),
 )

@@ -35,8 +35,8 @@ GROUP_LAG = "kafka_rebalance_group_lag_offsets"
 LAGS = Panel(
     20,
     "Lag by group",
-    "Which groups are behind, and by how many offsets? The ten groups with the most lag are shown, among the groups "
-    "in lag_groups.",
+    "Which groups are behind, and by how many offsets? In share groups, the lag is the number of records that are "
+    "neither acknowledged nor archived. The ten groups with the most lag are shown, among the groups in lag_groups.",
     (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
     width=6,
     decimals=0,

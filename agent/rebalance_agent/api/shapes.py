@@ -78,7 +78,7 @@ class LastRebalance:
 class LagSummary:
     """The lag of a group."""
 
-    offsets: Annotated[int, "offsets between committed and end offsets, summed over the group's partitions"]
+    offsets: Annotated[int, "offsets from committed to end; in share groups, records not yet acknowledged or archived"]
     seconds: Annotated[float | None, "age of the oldest unread record, computed from the growth of end offsets"]
     appended_per_second: Annotated[float | None, "offsets per second by which the end offsets grow"]
     stuck: Annotated[StuckPartition | None, "the owned partition without progress for the longest time, if any"]

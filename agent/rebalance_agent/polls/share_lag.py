@@ -19,6 +19,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.lag.end_offsets import EndOffsets
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag, Unread, group_lag, unread_topics
+from rebalance_agent.tracking.patterns.produce_rates import ProduceRates
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["PARTITIONS_MAX", "RETRY_MAX_S", "PositionReader", "ShareLagPoll"]
@@ -68,7 +69,7 @@ class ShareLagPoll:
         self._context, self._follows, self._views, self._make = context, follows, views, make
         self._reader: PositionReader | None = None
         self._unusable = False
-        self._ends = EndOffsets()
+        self._ends, self._production = EndOffsets(), ProduceRates()
         self._backoff, self._not_before = Backoff(1.0, RETRY_MAX_S), float("-inf")
         self._warned = LoggedReasons(_log, "the lag of share groups is not measured: {}")
 
@@ -104,7 +105,9 @@ class ShareLagPoll:
         found = self._reader.read(followed.__contains__)
         chosen = self._within_limit(found.groups)
         now = self._context.clock.monotonic()
-        self._ends.take(now, self._context.cluster.ends(set().union(*chosen.values())))
+        ends = self._context.cluster.ends(set().union(*chosen.values()))
+        self._ends.take(now, ends)
+        self._production.take(now, ends)
         for group, reason in found.refused.items():
             self._warned.warn(f"for example of {group!r}: {reason}")
         lags = {group: self._lag(positions) for group, positions in chosen.items()}
@@ -112,7 +115,8 @@ class ShareLagPoll:
 
     def _lag(self, positions: Mapping[Partition, ShareOffset]) -> GroupLag | None:
         unread = (Unread(partition, at.start, at.lag) for partition, at in positions.items())
-        return group_lag(unread_topics(unread, self._ends))
+        rates = (self._production.rate(partition) for partition in positions)
+        return group_lag(unread_topics(unread, self._ends), rates)
 
     def _within_limit(
         self, groups: Mapping[str, Mapping[Partition, ShareOffset]]

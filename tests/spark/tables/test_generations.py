@@ -106,6 +106,25 @@ STREAMS = generation(
     cluster_id="streams",
     group_type=GroupType.STREAMS,
 )
+SHARE = [
+    generation(
+        at_ms, number, given, **more, cluster_id="shared", group_type=GroupType.SHARE, assignor=None, needed=None
+    )
+    for at_ms, number, given, more in (
+        (MONDAY_MS + 1, 1, [member("a", (0, 1, 2))], {}),
+        (
+            *(MONDAY_MS + 60_000, 2, [member("a", (0, 1)), member("b", (1, 2)), member("c", (1,))]),
+            {
+                "stall": (2.0, 2.0),
+                "started": MONDAY_MS + 55_000,
+                "joined": MONDAY_MS + 56_000,
+                "partitions": 3,
+                "moved": 1,
+            },
+        ),
+    )
+]
+"""A share group: partition 1 has three members, and partition 2 moved from a to b."""
 REPORTED = generation(
     MONDAY_MS,
     1,
@@ -122,7 +141,7 @@ def history():
     """Recorded events, random ones of many groups, and other content of an events stream."""
     recorded = [event_from_json(json_object(line)) for line in GOLDEN.read_bytes().splitlines()]
     drawn = [event for seed in range(30) for event in random_history(seed, group=f"g{seed}")]
-    return [*recorded, *drawn, *deploys(), REPORTED, STREAMS]
+    return [*recorded, *drawn, *deploys(), REPORTED, STREAMS, *SHARE]
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +194,18 @@ def test_members_of_streams_groups_have_their_process_and_numbers_of_tasks(membe
     names = ("process_id", "active_tasks", "standby_tasks", "warmup_tasks")
     found = [tuple(member_rows[STREAMS.event_id, member][name] for name in names) for member in "abc"]
     assert found == [("p", 3, 3, 0), ("q", 0, 0, 1), (None, None, None, None)], "c: an event of an earlier release"
+
+
+def test_a_share_group_has_no_skew_no_excess_and_no_join_phase(rows, member_rows):
+    row = rows[SHARE[1].event_id]
+    expected = {"group_type": "share", "member_count": 3, "partition_count": 3, "moved": 1, "unassigned": 0}
+    expected |= {"stall_seconds": 2.0, "reconcile_seconds": 4.0}
+    expected |= dict.fromkeys(("join_seconds", "sync_seconds", "skew_ratio", "excess", "assignor"))
+    assert as_expected(row, expected) == expected
+    found = [member_rows[SHARE[1].event_id, name] for name in "abc"]
+    assert [(each["partitions"], each["active_tasks"], each["stop_seconds"]) for each in found] == [
+        (2, None, None), (2, None, None), (1, None, None)
+    ]  # fmt: skip
 
 
 def test_parts_in_any_order_are_joined_under_the_first_ones_id(rows):

@@ -84,6 +84,31 @@ def _share_records():
     )
 
 
+def _share_lag():
+    over = FROM + 2700
+    return of_series(
+        "KafkaGroupShareLagGrows",
+        "members of a share group acknowledge nothing for 45 min, while 10 records are appended each second",
+        FROM + 600,  # then all lags of the last window exceed those of the earlier window
+        over,
+        shown("kafka_rebalance_group_lag_offsets", 40, lambda seconds: 40 + 10 * seconds, over, **ORDERS),
+        shown("kafka_rebalance_group_lag_seconds", 4, lambda seconds: 4 + seconds, over, **ORDERS),
+        shown("kafka_rebalance_members", 2, 2, over, **ORDERS),
+        shown("kafka_rebalance_group_info", 1, 1, over, **ORDERS, group_type="share"),
+    )
+
+
+def _streams_standbys():
+    return of_series(
+        "KafkaGroupStreamsStandbysMissing",
+        "one of two instances of a streams application stops for 75 min, so no task has a standby task",
+        FROM,
+        OVER,
+        shown("kafka_rebalance_streams_tasks", 12, 0, OVER, **ORDERS, kind="standby"),
+        shown("kafka_rebalance_members", 2, 1, OVER, **ORDERS),
+    )
+
+
 def _seen(alert, what, name, during, *, before=0, due=FROM, over=OVER, **labels):
     return of_series(alert, what, due, over, shown(f"kafka_rebalance_{name}", before, during, over, **ORDERS, **labels))
 
@@ -145,6 +170,7 @@ ASSIGNMENT_FAULTS = (
     _excess(),
     _joined("KafkaGroupIdleMembers", "a group of 3 members has only 2 partitions, for 75 min", "abc", topics={"t": 2}),
     _standby(),
+    _streams_standbys(),
     of_series(
         "KafkaGroupMetadataNearLimit",
         "the coordinator's record of a group has a size of 900 kB, for 75 min",
@@ -154,4 +180,5 @@ ASSIGNMENT_FAULTS = (
         shown("rebalance_agent_offsets_message_max_bytes", 1_048_588, 1_048_588, OVER),
     ),
     _share_records(),
+    _share_lag(),
 )

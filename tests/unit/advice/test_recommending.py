@@ -400,6 +400,14 @@ def test_groups_of_other_types_and_too_large_groups_are_refused():
     assert refusal(large, STRATEGIES["sticky"]).startswith("too large: ")
 
 
+def test_a_share_group_gets_no_advice_on_strategies_hosts_or_static_members():
+    shared = [replace(each, group_type=GroupType.SHARE, assignor=None) for each in clustered(8)]
+    assert recommend(what_if(history_of(clustered(8)))).advises
+    advice = recommend(what_if(history_of(shared)))
+    assert (advice.advises, advice.saved_partition_seconds, advice.saved_moves) == (False, None, None)
+    assert advice.sentence.startswith("No strategy can be recommended: in groups of the type share, the broker assigns")
+
+
 def test_without_topics_of_equal_count_nothing_is_copartitioned():
     alone = history_of(clustered(2, topics=1))
     assert "there is nothing to co-partition" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])

@@ -15,7 +15,7 @@ from rebalance_agent.cli.inputs.agent_api import AgentError
 from rebalance_agent.cli.screens import watch_app
 from rebalance_agent.model.episode import FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group import DeadLetterQueue, GroupType
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag
 from support.http.api import api_of
@@ -213,6 +213,16 @@ def test_explain_shows_how_long_moved_partitions_catch_up(capsys, monkeypatch, a
     monkeypatch.setattr(explain, "agent_api", lambda _options: api)
     printed = run(capsys, "explain", "orders")[1]
     assert printed.endswith("\n3 of 6 moved partitions are catching up, the slowest for 45.0 s or more.\n")
+
+
+def test_explain_shows_lag_and_dead_letter_queue_of_a_share_group(capsys, monkeypatch):
+    queue = DeadLetterQueue("dlq.orders", copies_records=True)
+    view = full_view("orders", GroupType.SHARE, running=None, dead_letter_queue=queue)
+    api, *_ = api_of(view, events=[rebalance(1)], lags={"orders": GroupLag(70, 45.0)})
+    monkeypatch.setattr(explain, "agent_api", lambda _options: api)
+    printed = " ".join(run(capsys, "explain", "orders")[1].split())
+    lag = "Lag is 70 records (neither acknowledged nor archived); the oldest of these records is 45.0 s old."
+    assert printed.endswith(f"{lag} Dead letter queue: dlq.orders (keys and values are copied).")
 
 
 def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):

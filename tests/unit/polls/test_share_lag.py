@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from rebalance_agent.api.view_shapes import build_summary
 from rebalance_agent.cluster.describing.share_offsets import ShareOffset, SharePositions
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import ClusterError, InvalidInputError
@@ -13,6 +14,8 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.polls import share_lag as module
 from rebalance_agent.polls.share_lag import RETRY_MAX_S, ShareLagPoll
 from rebalance_agent.tracking.lag.group_lag import TopicLag
+from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.ui.sentences.empty_text import Urgency, urgency
 from support.observer.fakes import fake_context
 from support.observer.views import full_view
 
@@ -70,6 +73,16 @@ def test_the_age_is_that_of_the_first_record_which_is_not_acknowledged(bench):
     bench.poll()  # the records 10 to 19 were appended in these 15 s
     lag = bench.poll()["s"]
     assert lag.seconds == pytest.approx(15 + 15 * 9 / 10)
+
+
+def test_the_growth_of_the_end_offsets_shows_that_an_empty_group_falls_behind(bench):
+    assert bench.poll()["s"].appended_per_second is None
+    bench.growth[("t", 0)] += 30
+    lag = bench.poll()["s"]
+    assert lag.appended_per_second == pytest.approx(2)
+    gone = EmptyGroup(bench.context.clock.now_ms() - 301_000, members=1, partitions=2)
+    empty = full_view("s", GroupType.SHARE, members=(), running=None, empty=gone)
+    assert urgency(build_summary(empty, lag), bench.context.clock.now_ms()) is Urgency.NOW
 
 
 def test_without_a_share_group_nothing_is_requested(bench):

@@ -64,6 +64,20 @@ def test_a_group_shows_how_long_its_moved_partitions_catch_up():
     assert "catching up" not in get(site([full_view("g")]), "group?name=g")[2]
 
 
+@pytest.mark.parametrize(
+    ("group_type", "lag", "shown"),
+    [
+        (GroupType.SHARE, GroupLag(5_000, 45.0), '5,000 records <span class="besides">(oldest: 45.0 s)</span>'),
+        (GroupType.CLASSIC, GroupLag(5_000), "5,000 offsets"),
+        (GroupType.CLASSIC, GroupLag(0, 0.0), "0 offsets"),
+    ],
+)
+def test_a_group_shows_its_lag_if_it_is_measured(group_type, lag, shown):
+    page = get(site([full_view("g", group_type)], lags={"g": lag}), "group?name=g")[2]
+    assert f"<dt>lag</dt><dd>{shown}</dd>" in page
+    assert "<dt>lag</dt>" not in get(site([full_view("g", group_type)]), "group?name=g")[2]
+
+
 def test_a_share_group_shows_its_dead_letter_queue_if_it_is_known():
     view = full_view("g", GroupType.SHARE, dead_letter_queue=DeadLetterQueue("dlq.<g>", copies_records=False))
     assert "; dead letter queue: dlq.&lt;g&gt; (only headers are written)</p>" in get(site([view]), "group?name=g")[2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
-from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
+from rebalance_agent.ui.sentences.catch_up_text import catch_up_text, lag_text
+from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
 from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explained.observed_rebalances import every_event
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
@@ -162,7 +163,7 @@ def _unsettled(now: GroupDetail | None) -> list[str]:
 
 
 def _present(now: GroupDetail) -> list[str]:
-    """Return sentences on the group now: unsettled rebalances, gaps, two owners, streams tasks, and catching up."""
+    """Return sentences on the group now: unsettled rebalances, gaps, two owners, streams tasks, and lag."""
     group, texts = now.summary, _unsettled(now)
     if text := gaps_text(group):
         texts.append(wrapped(f"Now: {text}."))
@@ -170,9 +171,17 @@ def _present(now: GroupDetail) -> list[str]:
         texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
     if text := group_tasks_text(now.members):
         texts.append(wrapped(f"{text}."))
+    return texts + [wrapped(f"{text}.") for text in _consumption(now)]
+
+
+def _consumption(now: GroupDetail) -> Iterator[str]:
+    """Yield the group's lag, the dead letter queue of a share group, and the catching up of moved partitions."""
+    group = now.summary
+    for text in (lag_text(group), dead_letter_text(now.dead_letter_queue)):
+        if text:
+            yield text[:1].upper() + text[1:]
     if group.lag and (text := catch_up_text(group.lag.catch_up)):
-        texts.append(wrapped(f"{text}."))
-    return texts
+        yield text
 
 
 def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:

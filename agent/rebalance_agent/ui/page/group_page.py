@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_agent.api.shapes import GroupDetail, HostSpreadSummary
+from rebalance_agent.api.shapes import GroupDetail, GroupSummary, HostSpreadSummary
 from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
@@ -13,7 +13,7 @@ from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, s
 from rebalance_agent.ui.page.savings_note import savings_note
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import Level, lasting
-from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
+from rebalance_agent.ui.sentences.catch_up_text import catch_up_text, lag_number
 from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
 from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
@@ -29,7 +29,7 @@ from rebalance_agent.ui.sentences.group_detail import (
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.unsettled import pending_text, unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, partition_seconds, printable, shortened, stalled_partitions_text
+from rebalance_agent.ui.words import duration, escaped, partition_seconds, printable, shortened, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -124,12 +124,21 @@ def _facts(detail: GroupDetail) -> str:
             ("members", f"{summary.members:,}{_besides(summary.idle_members, 'idle')}"),
             ("partitions", partitions + _besides(summary.unassigned, "without an owner", "critical besides")),
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
+            *_lag(summary),
             *((("topics on one host", _on_one_host(summary.host_spread)),) if summary.host_spread else ()),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'excess')}"),
             ("stalled partition-seconds", f"{partition_seconds(counters.stalled_partition_seconds)} or more"),
         )
     )
+
+
+def _lag(summary: GroupSummary) -> Iterator[tuple[str, str]]:
+    """Yield the lag and the age of its oldest record, if the group's lag is measured."""
+    if summary.lag:
+        seconds = summary.lag.seconds if summary.lag.offsets else None
+        age = "" if seconds is None else f' <span class="besides">(oldest: {duration(seconds)})</span>'
+        yield "lag", f"{lag_number(summary)}{age}"
 
 
 def _on_one_host(spread: HostSpreadSummary) -> str:

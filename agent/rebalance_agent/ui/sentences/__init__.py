@@ -3,8 +3,8 @@
 - ``explanation``: explains the last rebalances of a group; package ``explained``: one of these rebalances.
 - ``group_table``: computes the table of all groups. Other modules describe one problem each: ``empty_text``: groups
   without members; ``group_stall``: groups that are largely stalled; ``former_owner``: removed members that still
-  held partitions; ``catch_up_text``: moved partitions that are catching up; ``storms``: groups that rebalance
-  repeatedly; ``unsettled``: rebalances that cannot be explained yet.
+  held partitions; ``catch_up_text``: the lag, and moved partitions that are catching up; ``storms``: groups that
+  rebalance repeatedly; ``unsettled``: rebalances that cannot be explained yet.
 - ``dead_letter_text``: where the archived records of a share group go. ``host_spread_text``: how many topics are on one
   host.
 - ``group_detail``: writes headline, members, rebalances and moves of one group as rows.

@@ -1,11 +1,40 @@
-"""Describes, in one sentence, moved partitions that catch up or have caught up. Pure."""
+"""Describes, in one sentence each, a group's lag, and moved partitions that catch up or have caught up. Pure."""
 
 from __future__ import annotations
 
+from rebalance_agent.api.shapes import GroupSummary
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.lag.catch_up import CatchUp
-from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, duration, plural
 
-__all__ = ["catch_up_text"]
+__all__ = ["catch_up_text", "lag_number", "lag_text"]
+
+
+def lag_number(group: GroupSummary) -> str:
+    """Return ``5,000 offsets``, or ``5,000 records`` in a share group; an empty string if no lag is measured.
+
+    Share groups commit no offsets: their coordinator counts the records that are neither acknowledged nor archived
+    (KIP-1226).
+    """
+    if group.lag is None:
+        return ""
+    noun = "record" if group.group_type is GroupType.SHARE else "offset"
+    return f"{group.lag.offsets:,} {noun}{'' if group.lag.offsets == 1 else 's'}"
+
+
+def lag_text(group: GroupSummary) -> str:
+    """Return ``lag is 5,000 offsets; the oldest unread record is 45.0 s old``; an empty string without a measured lag.
+
+    Members of a share group may have read a record that they have not acknowledged.
+    """
+    lag = group.lag
+    if lag is None or not lag.offsets:
+        return "no lag" if lag else ""
+    shares = group.group_type is GroupType.SHARE
+    meaning = " (neither acknowledged nor archived)" if shares else ""
+    oldest = "of these records" if shares else "unread record"
+    age = "" if lag.seconds is None else f"; the oldest {oldest} is {duration(lag.seconds)} old"
+    return f"lag is {lag_number(group)}{meaning}{age}"
 
 
 def catch_up_text(catch_up: CatchUp | None) -> str:

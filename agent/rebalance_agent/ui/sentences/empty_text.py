@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from rebalance_agent.api.shapes import GroupSummary, LagSummary
 from rebalance_agent.model.episode import Trigger
+from rebalance_agent.ui.sentences.catch_up_text import lag_number, lag_text
 from rebalance_agent.ui.words import moment_to_second, plural, time_of_day, unowned
 
 __all__ = [
@@ -87,8 +88,8 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
         parts.append(went + (_hint(urgency(group, now_ms)) if _perhaps_planned(group, empty.cause) else ""))
     if group.unassigned:
         parts.append(unowned(group.unassigned))
-    if lag := group.lag:
-        parts.append(_lag_text(lag))
+    if group.lag:
+        parts.append(_growing_lag_text(group, group.lag))
     return "; ".join(parts)
 
 
@@ -100,12 +101,12 @@ def _hint(rated: Urgency) -> str:
     return f" ({'if planned, set empty_groups_allow' if rated is Urgency.NOW else 'normal after a planned stop'})"
 
 
-def _lag_text(lag: LagSummary) -> str:
-    """Return ``lag is 5,000 offsets and grows by 1,200/s``: without commits, lag grows by the appended records."""
+def _growing_lag_text(group: GroupSummary, lag: LagSummary) -> str:
+    """Return ``lag is 5,000 offsets and grows by 1,200/s``: without members, lag grows by the appended records."""
     if not lag.offsets:
-        return "no lag"
+        return lag_text(group)
     grows = round(lag.appended_per_second or 0)
-    return f"lag is {lag.offsets:,} offsets" + (f" and grows by {grows:,}/s" if grows else "")
+    return f"lag is {lag_number(group)}" + (f" and grows by {grows:,}/s" if grows else "")
 
 
 def _unowned_text(group: GroupSummary) -> str:

@@ -9,6 +9,7 @@ from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, Reba
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
+from rebalance_agent.ui.sentences.catch_up_text import lag_text
 from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
 from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text
 from rebalance_agent.ui.sentences.group_stall import group_stall_text
@@ -102,6 +103,8 @@ def headline(close_up: GroupCloseUp) -> str:
         facts.append(text)
     if summary.host_spread and summary.host_spread.clustered_ratio:
         facts.append(one_host_text(summary.host_spread))
+    if not summary.empty and (text := lag_text(summary)):  # `empty_text` includes the lag
+        facts.append(text)
     if text := dead_letter_text(close_up.detail.dead_letter_queue):
         facts.append(text)
     totals = [
