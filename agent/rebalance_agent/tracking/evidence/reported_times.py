@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import Member
+from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import Interruption, MemberReports, ReportSpan
@@ -40,7 +40,13 @@ class ReportedTimes:
         return found
 
     def resumes(self, owner: Member) -> dict[Partition, TimeBounds]:
-        """Return `MemberReports.resumes` of a member of the generation."""
+        """Return `MemberReports.resumes` of a member of the generation; nothing in share groups.
+
+        A partition of a share group is stalled while no member has it, which records show. Another member may have
+        fetched it first.
+        """
+        if self._generation.group_type is GroupType.SHARE:
+            return {}
         resumes = self._resumes.get(owner.member_id)
         if resumes is None:
             resumes = self._resumes[owner.member_id] = self._reports.resumes(
