@@ -28,6 +28,7 @@ from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
+from rebalance_agent.ui.sentences.deliveries_text import deliveries_text
 from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explained.observed_rebalances import every_event
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
@@ -162,10 +163,12 @@ def _unsettled(now: GroupDetail | None) -> list[str]:
 
 
 def _present(now: GroupDetail) -> list[str]:
-    """Return sentences on the group now: unsettled rebalances, gaps, two owners, streams tasks, and catching up."""
+    """Return sentences on the group now: unsettled rebalances, gaps, deliveries, two owners, tasks, and catching up."""
     group, texts = now.summary, _unsettled(now)
     if text := gaps_text(group):
         texts.append(wrapped(f"Now: {text}."))
+    if text := deliveries_text(now.deliveries):
+        texts.append(wrapped(f"{text}."))
     if group.former_owner:
         texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
     if text := group_tasks_text(now.members):
