@@ -221,9 +221,9 @@ def test_explain_shows_the_deliveries_of_a_share_group(capsys, monkeypatch, agen
     api, *_ = api_of(full_view("orders", GroupType.SHARE, deliveries=deliveries), events=[rebalance(1)])
     monkeypatch.setattr(explain, "agent_api", lambda _options: api)
     said = (
-        "Deliveries through gateways since 2026-11-21 11:23:00 UTC: 1,200 records, 14 of them redelivered, 2 rejected, "
+        "Deliveries through gateways since 2026-11-21 11:23:00 UTC: 1,200 records, 14 of them redelivered, 2 rejected"
     )
-    assert f"{said}0 lock renewals." in " ".join(run(capsys, "explain", "orders")[1].split())
+    assert f"{said}, 0 lock renewals." in " ".join(run(capsys, "explain", "orders")[1].split())
 
 
 def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.tracking.completed_generation import Generation
@@ -40,16 +41,16 @@ class ReportedTimes:
         return found
 
     def resumes(self, owner: Member) -> dict[Partition, TimeBounds]:
-        """Return `MemberReports.resumes` of a member of the generation; nothing in share groups.
+        """Return `MemberReports.resumes` of a member of the generation.
 
-        A partition of a share group is stalled while no member has it, which records show. Another member may have
-        fetched it first.
+        In share groups they are only upper bounds, since another member may have resumed the partition earlier.
         """
-        if self._generation.group_type is GroupType.SHARE:
-            return {}
         resumes = self._resumes.get(owner.member_id)
         if resumes is None:
-            resumes = self._resumes[owner.member_id] = self._reports.resumes(
+            resumes = self._reports.resumes(
                 owner.member_id, self._generation.number, self._generation.timestamp_ms, owner.assigned
             )
+            if self._generation.group_type is GroupType.SHARE:
+                resumes = {each: TimeBounds(0, end.latest_ms, Evidence.GATEWAY) for each, end in resumes.items()}
+            self._resumes[owner.member_id] = resumes
         return resumes

@@ -1,4 +1,4 @@
-"""A gateway publishes the sums of its share groups: at most one event a minute for each, and the last ones at its end."""
+"""A gateway publishes the sums of its share groups: at most one event a minute for each group, and one at its end."""
 
 from __future__ import annotations
 

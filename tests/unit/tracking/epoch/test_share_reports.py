@@ -8,7 +8,9 @@ import pytest
 
 from rebalance_agent.model.episode import Evidence, Trigger
 from rebalance_agent.model.events import Callback
-from support.tracker.tracking import assigned, closing, left, revoked, said
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import named
+from support.tracker.tracking import WHOLE, assigned, closing, feed, left, revoked, said, tick
 from unit.tracking.epoch.test_share_and_streams_groups import ALONE, SHARED, followed, share
 
 
@@ -52,6 +54,21 @@ def test_reports_show_neither_a_stall_nor_a_slow_member(step):
     assert event.phases == without.phases
     assert (event.slowest_member_id, event.slowest_seconds) == (None, None)
     assert [member.stop_seconds for member in event.members] == [None] * len(event.members)
+
+
+def test_a_first_fetch_bounds_a_stall_of_a_group_that_commits_no_offsets():
+    steps = [*ALONE, *share(20_000, 3, leaves="a", joins="bc", b=(0, 1), c=(0, 1))]
+    reports = [assigned("b", 20_010, 20_500, 3, (0, 1)), assigned("c", 25_000, 26_000, 3, (0, 1))]
+
+    def stall(*reported):
+        tracker = Tracker("cluster", settle_ms=1_000)
+        observed = (WHOLE, named(t=2), *steps, *by_gateway(*reported), tick(60_000))
+        found = closing(feed(tracker, *observed, commits=False))[-1].stall
+        return found.lower_seconds, found.seconds
+
+    assert stall() == (0, None)
+    assert stall(*reports) == (0, 25.0), "members b and c: the later one bounds the stall"
+    assert stall(assigned("c", 25_000, 25_000, 3, (0, 1))) == (0, None), "member c has not fetched"
 
 
 def test_a_member_that_reports_its_leave_has_left():
