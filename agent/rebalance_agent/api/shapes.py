@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
-from rebalance_agent.api.counter_shapes import GroupCounters
+from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
 from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType, RebalanceProtocol, StreamsMember

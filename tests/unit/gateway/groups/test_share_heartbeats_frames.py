@@ -20,7 +20,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback
 from support.gateway.frames import group_frames
 from support.gateway.groups import Gateway
-from support.gateway.share_frames import share_fetch
+from support.heartbeats.share_frames import share_fetch
 from unit.gateway.test_group_epochs import ANSWER, IDS, Member, parts
 
 REQUEST = {"group_id": "g", "member_id": "m", "rack_id": None, "subscribed_topic_names": None}
