@@ -14,12 +14,14 @@ from typing import Any
 
 import jpype
 
+from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
+from rebalance_agent.groupprotocol.requests.share_group_heartbeat import SHARE_HEARTBEAT
 from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, RECORDS
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
-from support.heartbeats.heartbeat_values import STREAMS_ANSWER, STREAMS_REQUEST
+from support.heartbeats.heartbeat_values import SHARE_ANSWER, SHARE_REQUEST, STREAMS_ANSWER, STREAMS_REQUEST
 from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java, struct_form
 
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")
@@ -268,17 +270,14 @@ def share_requests() -> Iterator[dict[str, Any]]:
             }
 
 
-def streams_heartbeats() -> Iterator[dict[str, Any]]:
-    """Every version of StreamsGroupHeartbeat, with values in nearly every field."""
-    for version in STREAMS_HEARTBEAT.versions:
+def heartbeats(api: FlexibleApi, request: dict[str, Any], answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every version of a group's heartbeat, with values in nearly every field."""
+    for version in api.versions:
         row: dict[str, Any] = {"version": version}
-        for side, schema, values in (
-            ("Request", STREAMS_HEARTBEAT.request, STREAMS_REQUEST),
-            ("Response", STREAMS_HEARTBEAT.answer, STREAMS_ANSWER),
-        ):
+        for side, schema, values in (("Request", api.request, request), ("Response", api.answer, answer)):
             form = struct_form(schema, version, values)
             form |= {name: bool(value) for name, value in form.items() if name in FLAGS}
-            row[side.lower()] = text(KafkasMessage(f"StreamsGroupHeartbeat{side}Data").encode(version, form)[2:])
+            row[side.lower()] = text(KafkasMessage(f"{api.name}{side}Data").encode(version, form)[2:])
         yield row
 
 
@@ -414,7 +413,8 @@ def main() -> None:
         "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
         "share_responses": list(share_responses()),
         "share_requests": list(share_requests()),
-        "streams_heartbeats": list(streams_heartbeats()),
+        "share_heartbeats": list(heartbeats(SHARE_HEARTBEAT, SHARE_REQUEST, SHARE_ANSWER)),
+        "streams_heartbeats": list(heartbeats(STREAMS_HEARTBEAT, STREAMS_REQUEST, STREAMS_ANSWER)),
         "txn_commits_by_topic_ids": txn_commits(),
         "describes": list(describes()),
         "share_offsets": list(share_offsets()),

@@ -19,6 +19,7 @@ from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.api.view_shapes import build_aborted, build_rebalance
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.model.rollout import RolloutEvent
 
@@ -118,7 +119,7 @@ class EpisodeHistory:
                     self._rollout(event)
                 case MemberEvent():
                     self._touch(event.group).reports.add(event)
-                case AssignEvent() | SeatEvent():
+                case AssignEvent() | DeliveriesEvent() | SeatEvent():
                     pass
             if event.group in self._groups:
                 self._bound(event.group)

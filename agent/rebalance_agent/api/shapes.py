@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
+from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
 from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType, RebalanceProtocol, StreamsMember
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.deliveries_event import ShareDeliveries
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
@@ -27,7 +29,6 @@ from rebalance_agent.tracking.views import RunningRebalance
 __all__ = [
     "ApiError",
     "GenerationStep",
-    "GroupCounters",
     "GroupDetail",
     "GroupList",
     "GroupMember",
@@ -172,28 +173,6 @@ class GroupMember:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupCounters:
-    """Totals since this process detected the group."""
-
-    completed: Annotated[Mapping[str, int], "rebalances by trigger"]
-    followups: Annotated[int, "follow-up generations of cooperative rebalances"]
-    aborted: Annotated[int, "generations that began but never completed"]
-    assign_errors: Annotated[int | None, "failed `assign()` calls, if members report"]
-    noop: Annotated[int, "rebalances that did not change the assignment"]
-    revoked: Annotated[int, "revoked partitions"]
-    assigned: Annotated[int, "assigned partitions"]
-    lost: Annotated[int, "partitions of members that certainly failed"]
-    moved: Annotated[int, "partitions that changed owner"]
-    moved_excess: Annotated[int, "moves that the balance did not require, included in `moved`"]
-    polled_changes: Annotated[int, "changes between two polls, if the observer only polls the group"]
-    stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
-    partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
-    doubly_owned_partition_seconds: Annotated[
-        float | None, "partition-seconds for which removed members kept partitions of new owners, if members report"
-    ]
-
-
-@dataclass(frozen=True, slots=True)
 class GroupDetail:
     """The current state of one group."""
 
@@ -209,6 +188,7 @@ class GroupDetail:
     topic_lags: Annotated[tuple[TopicLag, ...] | None, "lag by topic, highest first, if the group is in `lag_groups`"]
     copartition_breaks: Annotated[int | None, "partition numbers whose owners differ between `copartitioned` topics"]
     dead_letter_queue: Annotated[DeadLetterQueue | None, "queue of a share group, if brokers return it (Kafka 4.4)"]
+    deliveries: Annotated[ShareDeliveries | None, "records of a share group that gateways report as delivered"]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]

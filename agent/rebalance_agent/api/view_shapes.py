@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
+from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
 from rebalance_agent.api.shapes import (
     GenerationStep,
-    GroupCounters,
     GroupDetail,
     GroupMember,
     GroupStall,

@@ -6,7 +6,7 @@ classes of ``kafka`` (kafka-python).
 
 - ``gateway_server``: accepts connections; ``transport``: reads and writes frames; ``groups``: handles the frames of
   consumer groups.
-- ``share_groups``: counts the records that consumers of share groups acquire and acknowledge.
+- ``share_groups``: counts the records that consumers of share groups acquire and acknowledge, and publishes the sums.
 - ``telemetry``: answers clients' telemetry requests instead of the brokers, and handles the metrics that clients push
   (KIP-714).
 - ``seats``: decides which consumers take over the seats of others (pure); ``seating``: carries out these decisions.

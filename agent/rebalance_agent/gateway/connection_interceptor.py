@@ -65,8 +65,8 @@ class ConnectionInterceptor:
             frame = with_known_version(head, frame)
         if self.telemetry.answers(head):
             return OwnAnswer(self.telemetry.answer(head, frame))
-        if self.shares.wants(head):
-            self.shares.request(head, frame)
+        if self.shares.wants(head) and (fetched := self.shares.request(head, frame)):
+            self.groups.share_fetched(client_id(frame), fetched)
         if not self.groups.wants(head):
             return frame
         before = self.groups.member

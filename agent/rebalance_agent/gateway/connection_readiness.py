@@ -15,6 +15,7 @@ from kafka.protocol.consumer.group import (
 from rebalance_agent.gateway.seat_rules import ANSWER_SECONDS
 from rebalance_agent.gateway.transport.request_head import client_id
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
+from rebalance_agent.groupprotocol.requests.share_group_heartbeat import SHARE_HEARTBEAT
 from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.http.latched_readiness import LatchedReadiness
@@ -27,7 +28,7 @@ HELD_SECONDS = ANSWER_SECONDS + 0.5
 that, it may only wait for a description of the group."""
 
 _JOIN, _SYNC, _HEARTBEAT = JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY
-_WITH_EPOCHS = frozenset({CONSUMER_HEARTBEAT.key, STREAMS_HEARTBEAT.key})
+_WITH_EPOCHS = frozenset({CONSUMER_HEARTBEAT.key, SHARE_HEARTBEAT.key, STREAMS_HEARTBEAT.key})
 _APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY}) | _WITH_EPOCHS
 
 

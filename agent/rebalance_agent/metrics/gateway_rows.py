@@ -50,6 +50,7 @@ READ_APIS: Mapping[int, str] = {
     68: "ConsumerGroupHeartbeat",
     71: "GetTelemetrySubscriptions",
     72: "PushTelemetry",
+    76: "ShareGroupHeartbeat",
     78: "ShareFetch",
     79: "ShareAcknowledge",
     88: "StreamsGroupHeartbeat",

@@ -19,6 +19,7 @@ from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.client_metrics import ClientMetrics
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
@@ -102,16 +103,15 @@ class GenerationEvent(GroupEvent):
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
     ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``lost``: partitions of
     members that failed; None if it is unknown how a member with partitions departed. ``lost_min``: those of members
-    that certainly failed; None in events of earlier releases. ``revoked``: the others taken from their owners.
-    These five are None if the generation before is unknown.
-    ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
-    type in the previous generation, if it was another. ``slowest_seconds`` and
-    ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
-    members that joined or left in this episode and have done so often before, by instance or client id.
-    ``leader_member_id``: the member that computed the assignment; None if the coordinator assigns, without members,
-    and in events of earlier releases. ``assignor_wait_seconds``: for how long the coordinator's assignment was older
-    than the group's epoch, before all members reached it; None for classic groups, if the start is unknown, and in
-    events of earlier releases.
+    that certainly failed; None in events of earlier releases. ``revoked``: the others taken from their owners. These
+    five are None if the generation before is unknown. ``parts`` > 1: the members are split over that many events with
+    equal other fields. ``migrated_from``: the group's type in the previous generation, if it was another.
+    ``slowest_seconds`` and ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and
+    at least. ``flapping``: members that joined or left in this episode and have done so often before, by instance or
+    client id. ``leader_member_id``: the member that computed the assignment; None if the coordinator assigns, without
+    members, and in events of earlier releases. ``assignor_wait_seconds``: for how long the coordinator's assignment was
+    older than the group's epoch, before all members reached it; None for classic groups, if the start is unknown, and
+    in events of earlier releases.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -292,7 +292,7 @@ class AssignEvent:
     revision: int = 0
 
 
-Reported = MemberEvent | AssignEvent | SeatEvent | LedGenerationEvent
+Reported = MemberEvent | AssignEvent | SeatEvent | LedGenerationEvent | DeliveriesEvent
 """An event of a sidecar or a gateway."""
 
 Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | Reported

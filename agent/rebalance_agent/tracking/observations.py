@@ -13,6 +13,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.epoch_groups import DescribedEpochs, EpochFact
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import DeadLetterQueue, GroupSnapshot, GroupState, GroupType
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.commits.last_commits import Commit
 from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
@@ -258,12 +259,12 @@ class ReadsAppended:
 class MemberReported:
     """A report of a member's sidecar or gateway; it may arrive late, twice, or out of order.
 
-    ``past``: the event was reported before this observer started. Then only the member's workload and the occupant of
-    its seat are used.
+    ``past``: the event was reported before this observer started. Then only the member's workload, the occupant
+    of its seat and a gateway's sums of deliveries are used.
     """
 
     at_ms: int
-    event: MemberEvent | AssignEvent | SeatEvent
+    event: MemberEvent | AssignEvent | DeliveriesEvent | SeatEvent
     past: bool = False
 
 

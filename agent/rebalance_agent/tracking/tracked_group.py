@@ -165,6 +165,7 @@ class TrackedGroup:
     def close(self) -> None:
         """Drop the group's reports and commits, since the group is no longer tracked."""
         self._reports.clear()
+        self.history.deliveries.clear()
         self._context.commits.forget(self.group)
 
     def _clean_up(self, member_ids: Iterable[str], now_ms: int) -> bool:

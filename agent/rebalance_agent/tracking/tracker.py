@@ -277,8 +277,8 @@ class Tracker:
                 (state.keep_report if report.past else state.report)(event, now_ms)
             elif isinstance(event, SeatEvent):
                 (state.history.add_seat_report if report.past else state.report_seat)(event, now_ms)
-            elif not report.past:
-                state.history.add_assign_report(event)
+            else:
+                state.history.add_other_report(event, past=report.past)
             self._groups.refresh(state)
 
     def _check_clock(self, now_ms: int) -> Iterator[Event]:

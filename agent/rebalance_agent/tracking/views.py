@@ -19,6 +19,7 @@ from rebalance_agent.model.group import (
     TaskKind,
 )
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.deliveries_event import ShareDeliveries
 from rebalance_agent.model.reported.member_software import ClientSoftware
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
@@ -166,6 +167,7 @@ class GroupView:
     already owned. ``streams_tasks``: the number of tasks of each kind; None in groups of other types than streams.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4).
+    ``deliveries``: known of share groups with consumers behind gateways.
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to; None if the last members
     are unknown. ``consumes``: its members are consumers, known from records. ``unowned``: partition-seconds without an
@@ -197,6 +199,7 @@ class GroupView:
     rate_skew_ratio: float | None = None
     copartition_breaks: int | None = None
     dead_letter_queue: DeadLetterQueue | None = None
+    deliveries: ShareDeliveries | None = None
     imbalance: int | None = None
     topic_spread: tuple[tuple[str, float], ...] = ()
     host_spread: HostSpread | None = None

@@ -15,6 +15,7 @@ from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Phases, Stall
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent, ShareDeliveries
 from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 
@@ -25,6 +26,7 @@ PARTS = {
     "member": (Workload,),
     "assign": (AssignmentQuality,),
     "seat": (Workload,),
+    "deliveries": (ShareDeliveries, Workload),
 }
 
 
@@ -40,7 +42,11 @@ def test_every_field_is_named(kind):
 
 def test_the_examples_are_events():
     examples = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
-    assert [type(event_from_json(json.loads(example))) for example in examples] == [GenerationEvent, SeatEvent]
+    assert [type(event_from_json(json.loads(example))) for example in examples] == [
+        GenerationEvent,
+        SeatEvent,
+        DeliveriesEvent,
+    ]
 
 
 def test_the_schema_of_posted_events_is_current():

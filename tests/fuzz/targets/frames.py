@@ -12,6 +12,7 @@ from fuzz.target import MB, Target
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_VERSION, described_assignment
 from rebalance_agent.gateway.groups.heartbeats.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.heartbeats.share_heartbeats import ShareHeartbeatHandler
 from rebalance_agent.gateway.groups.heartbeats.streams_heartbeats import StreamsHeartbeatHandler
 from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
 from rebalance_agent.gateway.groups.leading.leader_decision import METADATA_VERSION, topics_of
@@ -50,6 +51,7 @@ HANDLERS = {
         HeartbeatHandler,
         JoinGroupHandler,
         LeaveGroupHandler,
+        ShareHeartbeatHandler,
         StreamsHeartbeatHandler,
         SyncGroupHandler,
         TxnOffsetCommitHandler,
@@ -125,7 +127,9 @@ def take_push(data):
 def _handler(head):
     """The handler that decodes the frame, for known versions; it has no connection, because decoding needs none."""
     kind = HANDLERS.get(head.api_key)
-    return kind.__new__(kind) if kind is not None and 0 <= head.api_version <= kind.VERSION_MAX else None
+    if kind is None or not kind.VERSION_MIN <= head.api_version <= kind.VERSION_MAX:
+        return None
+    return kind.__new__(kind)
 
 
 def _first(data):

@@ -25,9 +25,17 @@ from kafka.protocol.consumer.group import (
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import CONSUMER_HEARTBEAT
+from rebalance_agent.groupprotocol.requests.share_group_heartbeat import SHARE_HEARTBEAT
 from rebalance_agent.groupprotocol.requests.streams_group_heartbeat import STREAMS_HEARTBEAT
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from support.heartbeats.heartbeat_values import CONSUMER_ANSWER, CONSUMER_REQUEST, STREAMS_ANSWER, STREAMS_REQUEST
+from support.heartbeats.heartbeat_values import (
+    CONSUMER_ANSWER,
+    CONSUMER_REQUEST,
+    SHARE_ANSWER,
+    SHARE_REQUEST,
+    STREAMS_ANSWER,
+    STREAMS_REQUEST,
+)
 
 __all__ = ["VERSIONS", "Api", "GroupFrames", "apis", "filled", "framed", "group_frames", "with_topic_id"]
 
@@ -41,6 +49,7 @@ VERSIONS = {
     13: range(3),
     1: range(4, 13),
     68: range(2),
+    76: range(1, 2),
     88: range(2),
 }
 """API key of a group's requests -> the versions in which `group_frames` creates them."""
@@ -224,5 +233,6 @@ def _fetches(version):
 
 _COORDINATED = {
     CONSUMER_HEARTBEAT.key: (CONSUMER_HEARTBEAT, CONSUMER_REQUEST, CONSUMER_ANSWER),
+    SHARE_HEARTBEAT.key: (SHARE_HEARTBEAT, SHARE_REQUEST, SHARE_ANSWER),
     STREAMS_HEARTBEAT.key: (STREAMS_HEARTBEAT, STREAMS_REQUEST, STREAMS_ANSWER),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
 
-__all__ = ["CONSUMER_ANSWER", "CONSUMER_REQUEST", "STREAMS_ANSWER", "STREAMS_REQUEST"]
+__all__ = ["CONSUMER_ANSWER", "CONSUMER_REQUEST", "SHARE_ANSWER", "SHARE_REQUEST", "STREAMS_ANSWER", "STREAMS_REQUEST"]
 
 CONSUMER_REQUEST = {
     "group_id": "orders",
@@ -27,6 +27,14 @@ CONSUMER_ANSWER = {
     "heartbeat_interval_ms": 1,
     "assignment": {"topic_partitions": [{"topic_id": ZERO_UUID, "partitions": (1,)}]},
 }
+SHARE_REQUEST = {
+    "group_id": "orders",
+    "member_id": "m",
+    "member_epoch": 3,
+    "rack_id": "r",
+    "subscribed_topic_names": ["t"],
+}
+SHARE_ANSWER = CONSUMER_ANSWER
 TASKS = [{"subtopology_id": "0", "partitions": (0, 1)}]
 CHANGELOG = {"name": "store", "partitions": 0, "replication_factor": 1, "topic_configs": [{"key": "k", "value": "v"}]}
 STREAMS_REQUEST = {

@@ -7,6 +7,7 @@ import typing
 import pytest
 
 from rebalance_agent.api import shapes
+from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
 from rebalance_agent.api.view_shapes import build_rebalance
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad
@@ -22,7 +23,7 @@ COMPUTED = {"members", "flapping", "topic_spread", "host_spread", "counters", "c
         (shapes.GroupSummary, GroupView),
         (shapes.GroupDetail, GroupView),
         (shapes.GroupMember, MemberLoad),
-        (shapes.GroupCounters, Counters),
+        (GroupCounters, Counters),
         (shapes.LastRebalance, GenerationEvent),
         (shapes.Rebalance, GenerationEvent),
         (shapes.GenerationStep, GenerationEvent),

@@ -16,6 +16,7 @@ from rebalance_agent.cli.screens import watch_app
 from rebalance_agent.model.episode import FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import DeadLetterQueue, GroupType
+from rebalance_agent.model.reported.deliveries_event import ShareDeliveries
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag
 from support.http.api import api_of
@@ -223,6 +224,16 @@ def test_explain_shows_lag_and_dead_letter_queue_of_a_share_group(capsys, monkey
     printed = " ".join(run(capsys, "explain", "orders")[1].split())
     lag = "Lag is 70 records (neither acknowledged nor archived); the oldest of these records is 45.0 s old."
     assert printed.endswith(f"{lag} Dead letter queue: dlq.orders (keys and values are copied).")
+
+
+def test_explain_shows_the_deliveries_of_a_share_group(capsys, monkeypatch, agent):
+    deliveries = ShareDeliveries(1_795_260_180_000, 1_200, 14, 1_180, 4, 2, 0)
+    api, *_ = api_of(full_view("orders", GroupType.SHARE, deliveries=deliveries), events=[rebalance(1)])
+    monkeypatch.setattr(explain, "agent_api", lambda _options: api)
+    said = (
+        "Deliveries through gateways since 2026-11-21 11:23:00 UTC: 1,200 records, 14 of them redelivered, 2 rejected"
+    )
+    assert f"{said}, 0 lock renewals." in " ".join(run(capsys, "explain", "orders")[1].split())
 
 
 def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):

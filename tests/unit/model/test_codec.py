@@ -12,6 +12,7 @@ from rebalance_agent.model.event_json import event_from_json, event_to_json, jso
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.client_metrics import ClientMetrics
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent, ShareDeliveries
 from rebalance_agent.model.reported.member_software import SOFTWARE_MAX, ClientSoftware
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.model.rollout import RolloutEvent
@@ -49,7 +50,10 @@ ASSIGN = AssignEvent(
 )
 
 
-@pytest.mark.parametrize("event", [REVOKED, ASSIGN], ids=["member", "assign"])
+DELIVERIES = DeliveriesEvent("e3", "orders", 5, ShareDeliveries(1, 100, 10, 80, 5, 2, 1), "p", 2)
+
+
+@pytest.mark.parametrize("event", [REVOKED, ASSIGN, DELIVERIES], ids=["member", "assign", "deliveries"])
 def test_an_event_is_decoded_from_json_unchanged(event):
     assert event_from_json(json.loads(json_line(event))) == event
 

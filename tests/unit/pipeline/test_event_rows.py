@@ -42,6 +42,25 @@ def test_what_a_gateway_did_about_a_seat_is_a_row():
     assert row.body.encode() == SEAT
 
 
+DELIVERIES = (
+    b'{"cluster_id":"c","deliveries":{"accepted":80,"acquired":100,"redelivered":10,"rejected":2,"released":5,"renewed":1,'
+    b'"since_ms":1795260500000},"event_id":"7a3f","group":"payments","kind":"deliveries","process":"p","revision":0,'
+    b'"schema_version":1,"sequence":3,"timestamp_ms":1795260564722,"where":{"pod":"payments-7"}}'
+)
+
+
+def test_the_deliveries_that_a_gateway_counts_are_a_row():
+    row = event_row(DELIVERIES)
+    assert isinstance(row, EventRow)
+    assert (row.kind, row.revision, row.generation, row.source) == ("deliveries", 0, None, None)
+    assert row.body.encode() == DELIVERIES
+
+
+def test_impossible_deliveries_are_rejected():
+    reason = event_row(DELIVERIES.replace(b'"redelivered":10', b'"redelivered":101'))
+    assert reason == ("malformed", "deliveries.redelivered: must not be larger than acquired")
+
+
 LINE = LINES[0]
 ODD = {
     "a number that Spark's reader refuses": LINE[:-1] + b',"news":' + b"7" * 2_000 + b"}",

@@ -16,6 +16,7 @@ from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.baseline import AdviceSavings
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.group import DeadLetterQueue, GroupType
+from rebalance_agent.model.reported.deliveries_event import ShareDeliveries
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
@@ -83,6 +84,15 @@ def test_a_share_group_shows_its_dead_letter_queue_if_it_is_known():
     assert "; dead letter queue: dlq.&lt;g&gt; (only headers are written)</p>" in get(site([view]), "group?name=g")[2]
     unknown = full_view("g", GroupType.SHARE, dead_letter_queue=None)
     assert "dead letter" not in get(site([unknown]), "group?name=g")[2]
+
+
+def test_a_share_group_shows_its_deliveries_if_gateways_report_them():
+    deliveries = ShareDeliveries(1_795_260_180_000, 1_200, 14, 1_180, 4, 2, 0)
+    said = "Deliveries through gateways since 2026-11-21 11:23:00 UTC: 1,200 records, 14 of them redelivered, "
+    view = full_view("g", GroupType.SHARE, deliveries=deliveries)
+    assert f"{said}2 rejected, 0 lock renewals." in get(site([view]), "group?name=g")[2]
+    unknown = full_view("g", GroupType.SHARE, deliveries=None)
+    assert "Deliveries" not in get(site([unknown]), "group?name=g")[2]
 
 
 def test_list_and_group_show_what_recommended_changes_save():

@@ -29,6 +29,7 @@ from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text, lag_text
 from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
+from rebalance_agent.ui.sentences.deliveries_text import deliveries_text
 from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explained.observed_rebalances import every_event
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
@@ -175,9 +176,9 @@ def _present(now: GroupDetail) -> list[str]:
 
 
 def _consumption(now: GroupDetail) -> Iterator[str]:
-    """Yield the group's lag, the dead letter queue of a share group, and the catching up of moved partitions."""
+    """Yield the group's lag, a share group's deliveries and dead letter queue, and the catching up of moved partitions."""
     group = now.summary
-    for text in (lag_text(group), dead_letter_text(now.dead_letter_queue)):
+    for text in (lag_text(group), deliveries_text(now.deliveries), dead_letter_text(now.dead_letter_queue)):
         if text:
             yield text[:1].upper() + text[1:]
     if group.lag and (text := catch_up_text(group.lag.catch_up)):

@@ -15,8 +15,8 @@ other error the client's own bytes are forwarded, and the error is counted and l
 
 - ``group_interceptor``: passes each frame to the handler of its API; ``frame_handler``: the base class of the handlers;
   ``gateway_groups``: the state that all connections share.
-- ``join_group``, ``sync_group``: the handlers that rewrite frames; ``observed_apis``, ``heartbeats`` (KIP-848 and
-  KIP-1071): the handlers that only read frames.
+- ``join_group``, ``sync_group``: the handlers that rewrite frames; ``observed_apis``, ``heartbeats`` (KIP-848,
+  KIP-932 and KIP-1071): the handlers that only read frames.
 - ``offered_protocols``: adds our strategy before the assignors that a JoinGroup offers; ``client_answers``: removes our
   strategy from the responses to the client.
 - ``leading``: computes the group leader's assignment with our assignor.

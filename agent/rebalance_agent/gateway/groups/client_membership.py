@@ -75,6 +75,7 @@ class ClientMembership:
         self._assigned: MemberEvent | None = None
         self._assigned_at: _Moment | None = None
         self._promised: _Moment | None = None
+        self._generation_before = -1
         self._beaten: _Moment | None = None
 
     def beat(self, alive: Alive) -> None:
@@ -152,8 +153,11 @@ class ClientMembership:
         self.member_id, self.generation = member_id, generation
 
     def expect_assignment(self) -> None:
-        """Record that the coordinator has just assigned partitions; `record_assigned` names the partitions later."""
-        self._promised = self._now()
+        """Record that the coordinator has just assigned partitions; `record_assigned` names the partitions later.
+
+        Call it before the new ``generation`` is set.
+        """
+        self._promised, self._generation_before = self._now(), self.generation
 
     def record_assigned(self, partitions: TopicPartitions) -> None:
         """Set the partitions that the consumer has since now, or since `expect_assignment` if that was called."""
@@ -178,6 +182,19 @@ class ClientMembership:
             self._assigned, self._assigned_at = event, now
         else:
             self._emit_assigned(event)
+
+    def record_shared(self, partitions: TopicPartitions) -> None:
+        """Set the partitions that a member of a share group has since `expect_assignment`.
+
+        The member gave up its other partitions at that time, without a callback, in the generation before.
+        """
+        has, had = pairs(partitions), pairs(self.owned)
+        if revoked := topic_partitions(had - has):
+            self.settle()
+            at_ms = (self._promised or self._now()).ms
+            self.emit(self._event(Callback.REVOKED, revoked, at_ms, at_ms, None, self._generation_before))
+            self.owned = topic_partitions(had & has)
+        self.record_assigned(partitions)
 
     def record_epoch(self, epoch: int) -> None:
         """Record a new ``epoch`` in which the assignment did not change."""
@@ -251,9 +268,16 @@ class ClientMembership:
         return event
 
     def _event(
-        self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None
+        self,
+        callback: Callback,
+        partitions: TopicPartitions,
+        started_ms: int,
+        at_ms: int,
+        reason: str | None,
+        generation: int | None = None,
     ) -> MemberEvent:
-        return self.events.member(callback, partitions, started_ms, at_ms, reason, self.member_id, self.generation)
+        number = self.generation if generation is None else generation
+        return self.events.member(callback, partitions, started_ms, at_ms, reason, self.member_id, number)
 
     def _now(self) -> _Moment:
         return _Moment(self.clock.now_ms(), self.clock.monotonic())

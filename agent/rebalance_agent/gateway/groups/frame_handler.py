@@ -49,6 +49,7 @@ class FrameHandler:
     REQUEST: ClassVar[Any]
     RESPONSE: ClassVar[Any]
     API_KEY: ClassVar[int]
+    VERSION_MIN: ClassVar[int] = 0
     VERSION_MAX: ClassVar[int]
     STRICT: ClassVar[bool] = False
 

@@ -101,6 +101,16 @@ class GatewayGroups:
         self.awaiting.add(membership)
         self.expire_fetch_waits()
 
+    def fetched(self, client_id: str, partitions: set[tuple[str | None, int]]) -> None:
+        """Record that a client fetches from these partitions; a topic is None if only its id is known.
+
+        The members that await a Fetch are found by the client id.
+        """
+        for membership in self.awaiting:
+            if membership.client_id == client_id:
+                membership.record_fetch(partitions)
+        self.expire_fetch_waits()
+
     def expire_fetch_waits(self) -> None:
         """Stop waiting for members whose first Fetch has arrived or is overdue."""
         for membership in tuple(self.awaiting):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from rebalance_agent.errors import DecodeError
@@ -13,6 +14,7 @@ from rebalance_agent.gateway.connection_readiness import ConnectionReadiness
 from rebalance_agent.gateway.groups.frame_handler import FrameHandler
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
 from rebalance_agent.gateway.groups.heartbeats.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.heartbeats.share_heartbeats import ShareHeartbeatHandler
 from rebalance_agent.gateway.groups.heartbeats.streams_heartbeats import StreamsHeartbeatHandler
 from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
 from rebalance_agent.gateway.groups.observed_apis import (
@@ -28,6 +30,7 @@ from rebalance_agent.gateway.seating import SeatFrames
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer, SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
+from rebalance_agent.groupprotocol.requests.share_responses import SharePartition
 from rebalance_agent.model.reported.client_metrics import ClientMetrics
 from rebalance_agent.model.reported.member_software import ClientSoftware
 
@@ -50,6 +53,7 @@ _HANDLERS = (
     TxnOffsetCommitHandler,
     FetchHandler,
     ConsumerHeartbeatHandler,
+    ShareHeartbeatHandler,
     StreamsHeartbeatHandler,
 )
 _Waiting = tuple[RequestHead, FrameHandler, Any, SeatNote | None]
@@ -102,6 +106,12 @@ class GroupInterceptor:
             entry.membership.events.client_metrics = metrics
             entry.membership.callbacks.pushed(client.client_instance_id, maxima)
 
+    def share_fetched(self, client_id: str, partitions: Iterable[SharePartition]) -> None:
+        """Process a ShareFetch of these partitions, which have topic ids."""
+        if self._shared.awaiting:
+            names = self._shared.topic_names
+            self._shared.fetched(client_id, {(names.get(topic_id), number) for topic_id, number in partitions})
+
     async def client_ended(self) -> None:
         """Record that the client closed its connection; return when the broker's side is no longer needed."""
         if self._connection and any(memory and handler.awaited(memory) for _, handler, memory, _ in self._waiting):
@@ -113,11 +123,11 @@ class GroupInterceptor:
     def wants(self, head: RequestHead) -> bool:
         """Whether to read a request.
 
-        Requests of unknown, newer versions pass unread. A Fetch is read only while some member has not yet fetched from
+        Requests of unknown versions pass unread. A Fetch is read only while some member has not yet fetched from
         its new assignment.
         """
         handler = self._handlers.get(head.api_key)
-        if handler is None or not 0 <= head.api_version <= handler.VERSION_MAX:
+        if handler is None or not handler.VERSION_MIN <= head.api_version <= handler.VERSION_MAX:
             return False
         return head.api_key != FetchHandler.API_KEY or bool(self._shared.awaiting)
 

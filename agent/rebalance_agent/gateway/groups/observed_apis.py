@@ -229,8 +229,5 @@ class FetchHandler(FrameHandler):
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Match the Fetch with members by client id and partitions; newer versions of Fetch contain only topic ids."""
         asked = {(topic.topic or None, part.partition) for topic in message.topics for part in topic.partitions}
-        for membership in self._shared.awaiting:
-            if membership.client_id == client_id:
-                membership.record_fetch(asked)
-        self._shared.expire_fetch_waits()
+        self._shared.fetched(client_id, asked)
         return PASS

@@ -2,4 +2,5 @@
 
 - ``share_frames``: reads the frames of one connection; they are never changed.
 - ``share_counters``: counts records by group, for /metrics.
+- ``delivery_reports``: publishes the sums of each group, for observers.
 """

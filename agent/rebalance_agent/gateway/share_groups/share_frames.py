@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.share_groups.share_counters import ShareCounters
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.requests.share_requests import ShareRequest, read_share_request
-from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, ShareResponse
+from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, SharePartition, ShareResponse
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 __all__ = ["ShareFrames"]
@@ -30,14 +31,20 @@ class ShareFrames:
         """Whether to pass a request to `request`, and its response to `response`."""
         return head.api_key in SHARE_NEWEST
 
-    def request(self, head: RequestHead, frame: bytes) -> None:
-        """Store the group and the acknowledgements of a request; one that cannot be read is ignored."""
+    def request(self, head: RequestHead, frame: bytes) -> Collection[SharePartition]:
+        """Store the group and the acknowledgements of a request; one that cannot be read is ignored.
+
+        Return the partitions that it adds to those that the consumer fetches.
+        """
         try:
             request = read_share_request(head.api_key, head.api_version, frame)
         except DecodeError:
-            return
-        if request is not None and request.group:
+            return ()
+        if request is None:
+            return ()
+        if request.group:
             self._waiting.append((head, request))
+        return request.fetched
 
     def response(self, head: RequestHead, answer: ShareResponse) -> None:
         """Count the records of a request and its response; ``head`` must be the same object as in `request`."""

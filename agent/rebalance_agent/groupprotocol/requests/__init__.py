@@ -1,7 +1,7 @@
 """Requests and responses for which kafka-python has no suitable class (KIP-848, 932, 1071, 714, 1319).
 
-- ``consumer_group_heartbeat``, ``streams_group_heartbeat``: how a member joins, continues and leaves, if the
-  coordinator assigns.
+- ``consumer_group_heartbeat``, ``share_group_heartbeat``, ``streams_group_heartbeat``: how a member joins, continues
+  and leaves, if the coordinator assigns.
 - ``consumer_group_describe``, ``share_group_describe``, ``streams_group_describe``: the members of groups whose
   coordinator assigns; ``describe_api``: the common parts of these three modules.
 - ``flexible_api``: the frames of one API, in each of its versions.

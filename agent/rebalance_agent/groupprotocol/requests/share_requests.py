@@ -14,7 +14,7 @@ from rebalance_agent.groupprotocol.wire.frames import read_request
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, INT64, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
-__all__ = ["AcknowledgeType", "ShareRequest", "read_share_request"]
+__all__ = ["SHARE_FIELDS", "AcknowledgeType", "ShareRequest", "read_share_request"]
 
 _NAMES = {SHARE_FETCH: "ShareFetchRequest", SHARE_ACKNOWLEDGE: "ShareAcknowledgeRequest"}
 
@@ -38,7 +38,7 @@ _MEMBER = (
     Field("share_session_epoch", INT32),
 )
 _FORGOTTEN = Struct(Field("topic_id", UUID), Field("partitions", Array(INT32)))
-_FIELDS: Mapping[int, tuple[Field, ...]] = {
+SHARE_FIELDS: Mapping[int, tuple[Field, ...]] = {
     SHARE_FETCH: (
         *_MEMBER,
         *(Field(name, INT32) for name in ("max_wait_ms", "min_bytes", "max_bytes", "max_records", "batch_size")),
@@ -49,19 +49,26 @@ _FIELDS: Mapping[int, tuple[Field, ...]] = {
     ),
     SHARE_ACKNOWLEDGE: (*_MEMBER, Field("is_renew_ack", INT8, since=2), _TOPICS),
 }
+"""API key -> the fields of the request."""
+
 _CODECS = {
     (key, version): struct_codec(fields, version, flexible=True)
-    for key, fields in _FIELDS.items()
+    for key, fields in SHARE_FIELDS.items()
     for version in (1, 2)
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ShareRequest:
-    """A request. ``group``: empty if the request does not name it. ``acknowledged``: numbers of offsets, by type."""
+    """A request. ``group``: empty if the request does not name it. ``acknowledged``: numbers of offsets, by type.
+
+    ``fetched``: the partitions in a ShareFetch: those that the consumer adds to its share session, and those with
+    acknowledgements.
+    """
 
     group: str
     acknowledged: Mapping[SharePartition, Mapping[AcknowledgeType, int]]
+    fetched: frozenset[SharePartition] = frozenset()
 
 
 def read_share_request(api_key: int, version: int, frame: bytes) -> ShareRequest | None:
@@ -75,7 +82,10 @@ def read_share_request(api_key: int, version: int, frame: bytes) -> ShareRequest
         return None
     what = f"{_NAMES[api_key]} v{version}"
     fields = decode_whole(what, frame, lambda reader: read_request(reader, codec))
-    return ShareRequest(fields["group_id"] or "", dict(_acknowledged(fields["topics"])))
+    topics = fields["topics"]
+    named = ((topic["topic_id"], each["partition_index"]) for topic in topics for each in topic["partitions"])
+    fetched = frozenset(named) if api_key == SHARE_FETCH else frozenset[SharePartition]()
+    return ShareRequest(fields["group_id"] or "", dict(_acknowledged(topics)), fetched)
 
 
 def _acknowledged(topics: list[dict[str, Any]]) -> Iterator[tuple[SharePartition, Mapping[AcknowledgeType, int]]]:

@@ -22,6 +22,7 @@ from rebalance_agent.gateway.seat_rules import Between, SeatRules, parse_seat_ru
 from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.gateway.seating.leases.api_server import ApiServer
 from rebalance_agent.gateway.seating.seats_file import SeatsFile
+from rebalance_agent.gateway.share_groups.delivery_reports import DeliveryReports
 from rebalance_agent.gateway.telemetry.client_subscription import metric_prefixes
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
@@ -151,6 +152,7 @@ class GatewayRole:
             generations=self._settings.gateway_generations,
         )
         saving = self._restored(seats) if seats else None
+        deliveries = DeliveryReports(self._counts.shares, self._clock, self._emit)
         gateway = Gateway(
             self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock, self._telemetry
         )
@@ -163,11 +165,13 @@ class GatewayRole:
         seating = asyncio.create_task(seats.run()) if seats else None
         ended = asyncio.Event()
         saved = asyncio.create_task(saving.run(ended)) if saving else None
+        delivering = asyncio.create_task(deliveries.run())
         try:
             await gateway.run(stopped, self._settings.gateway_drain_seconds)
         finally:
             finding_brokers.cancel()
             watching.cancel()
+            delivering.cancel()
             if seating:
                 seating.cancel()
             ended.set()
@@ -175,6 +179,7 @@ class GatewayRole:
                 await saved
             await gateway.close()
             groups.close()
+            deliveries.publish(last=True)
             if self._api_server is not None:
                 self._api_server.close()
 

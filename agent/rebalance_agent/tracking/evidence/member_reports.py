@@ -46,7 +46,9 @@ _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
 class ReportSpan:
     """A range of generations and times in which to look for revocations, both ends included.
 
-    ``in_time_ms``: the deadline by which a member must revoke to remain a member.
+    ``in_time_ms``: the deadline by which a member must revoke to remain a member. ``shared``: the group is a share
+    group. Then revocations show neither a stop nor a departure: the coordinator takes partitions from members without a
+    request, other members may have the same partitions, and the member goes on with the records that it has acquired.
     """
 
     first_generation: int
@@ -54,6 +56,7 @@ class ReportSpan:
     from_ms: int
     until_ms: int
     in_time_ms: int = FOREVER_MS
+    shared: bool = False
 
     @classmethod
     def between(cls, before: Generation, after: Generation) -> ReportSpan:
@@ -61,7 +64,8 @@ class ReportSpan:
         last = max(before.number, after.number - 1)
         joins = after.group_type is GroupType.CLASSIC and after.joined_ms is not None
         in_time_ms = after.joined_ms if joins and after.joined_ms is not None else after.timestamp_ms
-        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms, in_time_ms)
+        shared = after.group_type is GroupType.SHARE
+        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms, in_time_ms, shared)
 
     def has(self, event: MemberEvent, at_ms: int) -> bool:
         """Whether the report belongs to this span; ``at_ms`` is the report's relevant time."""
@@ -175,7 +179,12 @@ class MemberReports:
     def stops_and_interruptions(
         self, member: Member, span: ReportSpan, wanted: TopicPartitions | None = None
     ) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
-        """Return `stops`, and the interruptions of partitions that it stopped and resumed in the same generation."""
+        """Return `stops`, and the interruptions of partitions that it stopped and resumed in the same generation.
+
+        Both are empty in share groups.
+        """
+        if span.shared:
+            return {}, {}
         wanted = member.assigned if wanted is None else wanted
         stopped: dict[Partition, TimeBounds] = {}
         interrupted: dict[Partition, list[Interruption]] = {}
@@ -262,7 +271,7 @@ class MemberReports:
         return Departure.FAILED if shown is Departure.SILENT and self.knows(member.member_id) else shown
 
     def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
-        kinds = frozenset(callbacks)
+        kinds = frozenset(callbacks) - ({Callback.REVOKED} if span.shared else set())
         for event in self._kept.of(member_id):
             if event.callback in kinds and span.has(event, event.started_ms):
                 yield event

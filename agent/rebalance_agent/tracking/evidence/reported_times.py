@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import Member
+from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import Interruption, MemberReports, ReportSpan
@@ -40,10 +41,16 @@ class ReportedTimes:
         return found
 
     def resumes(self, owner: Member) -> dict[Partition, TimeBounds]:
-        """Return `MemberReports.resumes` of a member of the generation."""
+        """Return `MemberReports.resumes` of a member of the generation.
+
+        In share groups they are only upper bounds, since another member may have resumed the partition earlier.
+        """
         resumes = self._resumes.get(owner.member_id)
         if resumes is None:
-            resumes = self._resumes[owner.member_id] = self._reports.resumes(
+            resumes = self._reports.resumes(
                 owner.member_id, self._generation.number, self._generation.timestamp_ms, owner.assigned
             )
+            if self._generation.group_type is GroupType.SHARE:
+                resumes = {each: TimeBounds(0, end.latest_ms, Evidence.GATEWAY) for each, end in resumes.items()}
+            self._resumes[owner.member_id] = resumes
         return resumes

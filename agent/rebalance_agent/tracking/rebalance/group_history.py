@@ -12,9 +12,11 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from rebalance_agent.tracking.lag.kept_deliveries import KeptDeliveries
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
@@ -46,6 +48,7 @@ class GroupHistory:
         self.view: GroupView | None = None
         self.view_measured = False
         self.reports = MemberReports(context.report_budget)
+        self.deliveries = KeptDeliveries(context.report_budget)
         self.doubly_owned = DoublyOwned(self.reports)
         self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
         self.episodes = Episodes(context, self.reports, self.totals)
@@ -78,7 +81,14 @@ class GroupHistory:
         self.version += changed
         return changed
 
-    def add_assign_report(self, event: AssignEvent) -> None:
+    def add_other_report(self, event: AssignEvent | DeliveriesEvent, *, past: bool) -> None:
+        """Process a gateway's sums of deliveries, or, unless it is ``past``, the leader's report of an assignment."""
+        if isinstance(event, DeliveriesEvent):
+            self.version += self.deliveries.add(event)
+        elif not past:
+            self._add_assign_report(event)
+
+    def _add_assign_report(self, event: AssignEvent) -> None:
         """Process the leader's report of an ``assign()`` call; duplicates are ignored."""
         identity = hash(event.event_id)  # the sender chose the id, so it may be long
         if identity in self._assign_ids:
@@ -120,6 +130,7 @@ class GroupHistory:
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
             dead_letter_queue=self._dead_letter_queue if base_view.group_type is GroupType.SHARE else None,
+            deliveries=self.deliveries.total if base_view.group_type is GroupType.SHARE else None,
             last_episode=shown.closing if shown else None,
             rollout=self.episodes.rollouts.shown,
             rollout_in_progress=self.episodes.rollouts.going_well,

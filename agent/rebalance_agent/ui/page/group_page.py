@@ -15,6 +15,7 @@ from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import Level, lasting
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text, lag_number
 from rebalance_agent.ui.sentences.dead_letter_text import dead_letter_text
+from rebalance_agent.ui.sentences.deliveries_text import deliveries_text
 from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
@@ -164,6 +165,8 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
     if awaited := awaited_text(close_up):
         yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):
+        yield note(f"{text}.")
+    if text := deliveries_text(detail.deliveries):
         yield note(f"{text}.")
     if text := copartition_text(detail.summary):
         yield note(f"{text[:1].upper() + text[1:]}.", Level.WARNING.css)

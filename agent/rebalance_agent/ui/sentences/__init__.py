@@ -5,7 +5,8 @@
   without members; ``group_stall``: groups that are largely stalled; ``former_owner``: removed members that still
   held partitions; ``catch_up_text``: the lag, and moved partitions that are catching up; ``storms``: groups that
   rebalance repeatedly; ``unsettled``: rebalances that cannot be explained yet.
-- ``dead_letter_text``: where the archived records of a share group go. ``host_spread_text``: how many topics are on one
+- ``dead_letter_text``: where the archived records of a share group go; ``deliveries_text``: the records that gateways
+  have seen delivered. ``host_spread_text``: how many topics are on one
   host.
 - ``group_detail``: writes headline, members, rebalances and moves of one group as rows.
 - ``named_members``: writes the names of members and the moves of partitions between members.

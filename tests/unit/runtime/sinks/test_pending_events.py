@@ -6,6 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent, ShareDeliveries
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.runtime.processes.sidecar import workload
@@ -41,6 +42,13 @@ def test_cluster_and_place_are_added_to_what_a_gateway_did_about_seats():
     relay, published = PendingEvents(POD, Calls().dropped), []
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     relay.put([SeatEvent("id", "g", 2, Act.KEEP, ActOutcome.DONE, "m", "process", 1)])
+    assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD)]
+
+
+def test_cluster_and_place_are_added_to_the_deliveries_that_a_gateway_counts():
+    relay, published = PendingEvents(POD, Calls().dropped), []
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    relay.put([DeliveriesEvent("id", "g", 2, ShareDeliveries(1, 2, 0, 2, 0, 0, 0), "process", 1)])
     assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD)]
 
 

@@ -19,6 +19,7 @@ from support.tracker.tracking import (
     topics,
     watch,
 )
+from unit.tracking.epoch.test_share_and_streams_groups import ALONE, followed, share
 
 NAMES = "abcd"
 START = (
@@ -97,3 +98,13 @@ def test_the_number_of_members_in_a_sentence_follows_from_commits(gone, commits,
 )
 def test_a_report_identifies_the_member(gone, reports, commits, expected):
     assert why(gone, *reports, **commits) == f"Why: {expected}."
+
+
+def test_a_member_of_a_share_group_has_not_left_because_its_partitions_were_taken():
+    joins = [*ALONE, *share(10_000, 3, joins="bc", a=(0, 1), b=(0, 1), c=(0, 1))]
+    after = share(20_000, 5, leaves="ab", c=(0, 1))
+    reports = [left("a", 19_900, 3), revoked("b", 19_950, 19_950, 3, (0, 1))]
+    events = [*followed(*joins, *after, *reports)[1], *(report.event for report in reports)]
+    details, rollouts = whole_rebalances(sorted(events, key=lambda event: event.timestamp_ms), 1)
+    why_gone = explanation_of(details, rollouts, 1).rebalances[-1].sentences[0]
+    assert why_gone.startswith("Why: client-a (10.0.0.1) left; client-b (10.0.0.1) is gone")

@@ -13,6 +13,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
+from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import PASS, FrameHandler, FrameResult, note_loss
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
@@ -53,8 +54,9 @@ class EpochHeartbeatHandler(FrameHandler):
     API: ClassVar[FlexibleApi]
 
     def __init_subclass__(cls) -> None:
-        """Take the API key and the newest version from `API`."""
-        cls.API_KEY, cls.VERSION_MAX = cls.API.key, cls.API.versions[-1]
+        """Take the API key and the versions from `API`."""
+        cls.API_KEY = cls.API.key
+        cls.VERSION_MIN, cls.VERSION_MAX = cls.API.versions[0], cls.API.versions[-1]
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Read the request with our own schema. Its header ends with the client id."""
@@ -89,6 +91,10 @@ class EpochHeartbeatHandler(FrameHandler):
         """Return partitions by topic name, for those whose topics are known."""
         raise NotImplementedError
 
+    def assign(self, membership: ClientMembership, partitions: TopicPartitions) -> None:
+        """Record the assignment of a member, whose topics are known now."""
+        membership.record_assigned(partitions)
+
     def detail(self, message: Any) -> Any:  # noqa: ANN401, ARG002
         """Return what `accepted` needs of a request."""
         return None
@@ -98,7 +104,7 @@ class EpochHeartbeatHandler(FrameHandler):
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
         """Record the partitions that the member reports."""
-        group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
+        group, member_id, instance_id = message["group_id"], message["member_id"], message.get("instance_id")
         epoch, entries = message["member_epoch"], self._shared.entries
         entry = entries.find(group, member_id, instance_id)
         if entry is not None and entry.heartbeats not in ("", self.API.name):
@@ -125,7 +131,7 @@ class EpochHeartbeatHandler(FrameHandler):
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
         """Return the member's group and timeout; a heartbeat has a timeout only if the member joins or changes it."""
-        return message["group_id"], max(0, message["rebalance_timeout_ms"]) / 1000
+        return message["group_id"], max(0, message.get("rebalance_timeout_ms", 0)) / 1000
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Record the epoch and the assignment."""
@@ -150,9 +156,10 @@ class EpochHeartbeatHandler(FrameHandler):
         if target is None and entry.pending_target is None:
             membership.record_epoch(message["member_epoch"])
             return False
-        membership.generation = message["member_epoch"]
         if target is not None:
             membership.expect_assignment()
+        membership.generation = message["member_epoch"]
+        if target is not None:
             entry.pending_target = target
             if self.certain(memory.group, target):
                 self._name(memory.group, entry)
@@ -185,7 +192,7 @@ class EpochHeartbeatHandler(FrameHandler):
             # The partitions that the member owned before are unknown.
             entry.membership.owned, entry.unseen_before = partitions, False
             return
-        entry.membership.record_assigned(partitions)
+        self.assign(entry.membership, partitions)
         self._shared.await_fetch(entry.membership)
 
 

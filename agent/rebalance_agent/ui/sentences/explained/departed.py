@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.evidence.member_reports import UNDATED_SKEW_MAX_MS
 from rebalance_agent.ui.sentences.explained.observed_rebalance import ObservedRebalance
@@ -71,7 +72,9 @@ def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger |
 
     If the member revoked partitions after the join phase, the coordinator had already removed this member.
     """
-    stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, Callback.REVOKED])
+    # The coordinator of a share group takes partitions from members without a request: this shows no departure.
+    revoked = [] if rebalance.closing.group_type is GroupType.SHARE else [Callback.REVOKED]
+    stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, *revoked])
     callbacks = {event.callback for event in stops}
     if not callbacks:
         return None

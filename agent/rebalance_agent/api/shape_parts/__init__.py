@@ -1,0 +1,4 @@
+"""Parts of the API's answers.
+
+- ``counter_shapes``: a group's totals.
+"""
