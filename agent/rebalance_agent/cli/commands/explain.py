@@ -176,7 +176,7 @@ def _present(now: GroupDetail) -> list[str]:
 
 
 def _consumption(now: GroupDetail) -> Iterator[str]:
-    """Yield the group's lag, a share group's deliveries and dead letter queue, and the catching up of moved partitions."""
+    """Yield the lag, a share group's deliveries and dead letter queue, and the catching up of moved partitions."""
     group = now.summary
     for text in (lag_text(group), deliveries_text(now.deliveries), dead_letter_text(now.dead_letter_queue)):
         if text:
