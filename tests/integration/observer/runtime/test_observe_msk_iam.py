@@ -68,15 +68,16 @@ def test_a_gateway_logs_in_itself_and_clients_log_in_through_it(kafka, propertie
     with gatewaying(properties, **rules) as gateway:
         eventually(gateway.ready, waiting_for=gateway.parts)  # it has read the list of brokers
         producer = Producer({"bootstrap.servers": gateway.bootstrap, **login})
-        producer.produce("t", b"through the gateway", on_delivery=lambda error, _: delivered.append(error))
         delivered = []
+        producer.produce("t", b"through the gateway", on_delivery=lambda error, _: delivered.append(error))
         assert producer.flush(60) == 0
         assert delivered == [None]
         with members(gateway.bootstrap, group, "t", 2, **login):
-            kinds = lambda: {each["kind"] for each in events(kafka.bootstrap_servers, published, group=group)}  # noqa: E731
-            eventually(lambda: "member" in kinds(), waiting_for=kinds)
+            found = lambda: events(kafka.bootstrap_servers, published, group=group)  # noqa: E731
+            eventually(lambda: any(each["kind"] == "member" for each in found()), waiting_for=found)
         status, text = http(
-            f"http://127.0.0.1:{gateway.role.events_port}/v1/events", json_line(member_event(group="posted-to-a-gateway"))
+            f"http://127.0.0.1:{gateway.role.events_port}/v1/events",
+            json_line(member_event(group="posted-to-a-gateway")),
         )
         assert status < 300, text
         eventually(lambda: events(kafka.bootstrap_servers, published, group="posted-to-a-gateway"))
