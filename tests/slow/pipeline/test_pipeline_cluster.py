@@ -150,6 +150,7 @@ def keys(monkeypatch):
     aws_environment(monkeypatch)
 
 
+@pytest.mark.timeout(900)
 def test_executors_log_in_with_iam_tokens_and_get_the_region_from_the_driver(keys, cluster, tmp_path):
     folder = tmp_path / "broker"
     folder.mkdir()
@@ -161,6 +162,6 @@ def test_executors_log_in_with_iam_tokens_and_get_the_region_from_the_driver(key
         assert producer.flush(60) == 0
         login = {"bootstrap.servers": kafka.address("IAM"), **LOGIN}
         flags = [word for name, value in login.items() for word in ("--kafka", f"{name}={value}")]
-        jars, age = spark_jars("aws-msk-iam"), str(ANY_AGE)
-        summary = submitted(cluster, tmp_path, jars, "ingest", "--topic", "iam-events", "--max-age-days", age, *flags)
+        stage = ("ingest", "--topic", "iam-events", "--max-age-days", str(ANY_AGE), "--dry-run")
+        summary = submitted(cluster, tmp_path, spark_jars("aws-msk-iam"), *stage, *flags)
     assert summary["events"] + summary["rejected"] == len(LINES)

@@ -6,12 +6,18 @@ import pytest
 from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
 from confluent_kafka import Producer
 
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.cluster.tokens import token_login
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.pipeline.spark.kafka_options import java_properties
+from rebalance_agent.pipeline.spark.spark_jars import locked_jars
+from rebalance_agent.testing.kafka.java import java_runtime
 from support.aws.msk_iam import LOGIN, REGION, aws_environment, msk_kafka
 from support.gateway.gatewaying import gatewaying
+from support.java.client_jar import compiled_member
 from support.observer.observing import beside, create_topic, events, eventually, http, members, observing
 from support.observer.views import member_event
+from support.telemetry.old_clients import java_of
 
 pytestmark = pytest.mark.integration
 
@@ -81,6 +87,21 @@ def test_a_gateway_logs_in_itself_and_clients_log_in_through_it(kafka, propertie
         )
         assert status < 300, text
         eventually(lambda: events(kafka.bootstrap_servers, published, group="posted-to-a-gateway"))
+
+
+def test_a_java_client_with_amazons_library_logs_in_through_a_gateway(kafka, properties, monkeypatch, tmp_path):
+    aws_environment(monkeypatch)
+    monkeypatch.setenv("AWS_REGION", REGION)
+    amazons = ensure_artifacts(locked_jars("aws-msk-iam")[-1:], cache_directory())
+    class_path = compiled_member((*java_runtime().jars, *amazons), tmp_path)
+    login = {name.replace(".", "_"): value for name, value in java_properties(properties).items()}
+    with gatewaying(properties) as gateway:
+        login["bootstrap_servers"] = gateway.bootstrap
+        client = java_of(class_path, gateway.bootstrap, "iam-java", "t", "java", **login)
+        try:
+            eventually(lambda: client.owned == {0, 1}, waiting_for=client.errors)
+        finally:
+            client.close()
 
 
 def test_the_broker_refuses_a_wrong_token_through_the_gateway_and_others_still_log_in(properties, monkeypatch):
