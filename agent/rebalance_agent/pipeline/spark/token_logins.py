@@ -36,7 +36,7 @@ _SESSION = "rebalance-agent"
 _JARS = {
     "aws-msk-iam": 'with spark-submit: --jars "$(rebalance-agent pipeline jars --login aws-msk-iam)"',
     "gcp": "--spark spark.jars.packages=com.google.cloud.hosted.kafka:managed-kafka-auth-login-handler:1.0.6 "
-    "--spark spark.jars.repositories=https://packages.confluent.io/maven",
+    "--spark spark.jars.excludes=io.confluent:kafka-schema-registry-client,org.apache.kafka:kafka-clients",
 }
 """How to add the jar of a Java library."""
 
