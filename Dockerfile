@@ -1,5 +1,5 @@
 # Three images: `agent` has every role except the pipeline, `cloud` adds the logins of Amazon MSK (IAM), Azure and Google
-# Cloud, and `pipeline` adds Spark and Java to the first:
+# Cloud, and `pipeline` adds these logins, Spark and Java to the first:
 #
 #   docker build -t kafka-rebalance-agent .
 #   docker build -t kafka-rebalance-agent-cloud --target cloud .
@@ -61,10 +61,11 @@ RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
     rm -rf /packages
 COPY --from=wheel /wheel /wheel
 ENV REBALANCE_AGENT_CACHE=/opt/rebalance-agent/cache
-# Spark's Kafka source, Delta, and the script that starts Java: otherwise each run would download or write them.
+# Spark's Kafka source, Delta, the library of MSK's login, and the script that starts Java: otherwise each run would
+# download or write them.
 RUN --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
     /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet --no-index --no-deps /wheel/*.whl && \
-    /opt/rebalance-agent/bin/rebalance-agent pipeline jars >/dev/null && \
+    /opt/rebalance-agent/bin/rebalance-agent pipeline jars --login aws-msk-iam >/dev/null && \
     /opt/rebalance-agent/bin/python -c 'from rebalance_agent.pipeline.spark.spark_java import find_java_home; find_java_home()'
 
 # -- runtime images --------------------------------------------------------------------------------------------------

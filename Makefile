@@ -143,7 +143,7 @@ lock: ## resolve requirements/*.lock (with hashes, without addresses)
 	@$(RESOLVE) -c requirements/dev.lock requirements/build.in -o requirements/build.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra otel pyproject.toml -o requirements/agent.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra otel --extra aws --extra azure --extra gcp pyproject.toml -o requirements/cloud.lock
-	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
+	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra aws --extra azure --extra gcp --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
 	@$(RESOLVE) requirements/site.in -o requirements/site.lock
 	@$(RESOLVE) requirements/release.in -o requirements/release.lock

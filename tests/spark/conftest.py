@@ -7,6 +7,7 @@ from pyspark import SparkContext
 
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+from support.aws.msk_iam import LOGIN
 from support.pipeline.pipelines import SHORT_LIVED
 
 TIMEOUT_S = 900
@@ -24,8 +25,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def spark():
-    """Two threads and a gigabyte, suitable for a laptop."""
-    settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
+    """Two threads and a gigabyte, suitable for a laptop; with the jar and the region of MSK's login."""
+    settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED, kafka=LOGIN)
     with open_session(settings, "tests") as session:
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each call if tests capture all levels
         yield session

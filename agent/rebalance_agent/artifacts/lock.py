@@ -1,8 +1,9 @@
-"""Writes a lock file again: ``python -m rebalance_agent.artifacts.lock FILE [--beyond PATH]... [COORDINATE]...``.
+"""Writes a lock file: ``python -m rebalance_agent.artifacts.lock FILE [--alone] [--beyond PATH]... [COORDINATE]...``.
 
 Resolves the coordinates through jgo, downloads the jars, and writes those that are not in a ``PATH``: a lock file, or a
-folder of jars (``pyspark/jars`` for the pipeline). Without coordinates, the roots in FILE are used; for another
-version, change them there. Review the difference before you commit it: the checksums are those of the jars that the
+folder of jars (``pyspark/jars`` for the pipeline). With ``--alone``, it writes only the jars of the coordinates: for a
+jar that contains its dependencies. Without coordinates, the roots in FILE are used; for another version, change them
+there. Review the difference before you commit it: the checksums are those of the jars that the
 registry serves today.
 """
 
@@ -40,6 +41,11 @@ def _roots(path: Path) -> tuple[str, ...]:
     return tuple(re.findall(r"^# root: (\S+)$", path.read_text(encoding="ascii"), re.MULTILINE))
 
 
+def _artifact(coordinate: str) -> Artifact:
+    group, name, version, *classifier = coordinate.split(":")
+    return Artifact(group, name, version, "".join(classifier))
+
+
 def _names_in(paths: Sequence[Path]) -> set[str]:
     names: set[str] = set()
     for path in paths:
@@ -59,13 +65,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Resolve, download and write; ``arguments`` as on the command line. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--beyond", type=Path, action="append", default=[], metavar="PATH")
     parser.add_argument("coordinates", nargs="*", metavar="COORDINATE")
     options = parser.parse_intermixed_args(arguments)
     roots = tuple(options.coordinates) or _roots(options.file)
     names_beyond = _names_in(options.beyond)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(DOWNLOADS_MAX) as pool:
-        resolved = [jar for jar in registry.resolve(roots, Path(folder)) if jar.jar_name not in names_beyond]
+        found = [_artifact(root) for root in roots] if options.alone else registry.resolve(roots, Path(folder))
+        resolved = [jar for jar in found if jar.jar_name not in names_beyond]
         artifacts = list(pool.map(lambda jar: _downloaded(jar, Path(folder)), resolved))
     text = lock_text(artifacts, roots)
     parse_lock(text)

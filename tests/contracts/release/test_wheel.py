@@ -61,6 +61,7 @@ def test_the_wheel_contains_types_and_the_embedded_kafkas_checksums(wheel):
         names = archive.namelist()
     assert "rebalance_agent/py.typed" in names
     assert sorted(name for name in names if name.endswith(".lock")) == [
+        "rebalance_agent/pipeline/spark/aws-msk-iam.lock",
         "rebalance_agent/pipeline/spark/spark-4.0.0.lock",
         *(f"rebalance_agent/testing/kafka/locks/kafka-{version}.lock" for version in sorted(VERSIONS)),
     ]

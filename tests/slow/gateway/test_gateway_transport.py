@@ -13,11 +13,13 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.gateway import gateway_server as gateway_module
 from rebalance_agent.gateway.transport import broker_listeners as listeners
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gatewaying import free_base, gatewaying
 from support.kafka.certificates import needs_openssl
 from support.kafka.secured import PASSWORD, USER, secured_kafka
-from support.observer.observing import create_topic, eventually
+from support.observer.observing import create_topic, events, eventually, http
+from support.observer.views import member_event
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -206,6 +208,18 @@ def test_clients_log_in_from_end_to_end_and_records_pass(secured, kind, tls):
                 return len(got) == 1_000
 
             eventually(all_of_them)
+
+
+@needs_openssl
+@pytest.mark.parametrize("kind", ["tls", "mtls", *SASL])
+def test_a_gateway_with_its_own_login_finds_the_brokers_and_publishes_events(secured, kind):
+    published = f"own-login-{kind.replace('_', '-')}"
+    with gatewaying(secured.properties(kind), events_topic=published) as gateway:
+        eventually(gateway.ready, waiting_for=gateway.parts)
+        url = f"http://127.0.0.1:{gateway.role.events_port}/v1/events"
+        status, text = http(url, json_line(member_event(group="g")))
+        assert status < 300, text
+        eventually(lambda: events(secured.kafka.bootstrap_servers, published, group="g"))
 
 
 @needs_openssl

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from confluent_kafka import Producer
 from packaging.requirements import Requirement
 
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
-from support.observer.observing import eventually
-from support.pipeline.pipelines import SHORT_LIVED
+from support.aws.msk_iam import LOGIN, aws_environment, msk_kafka
+from support.observer.observing import create_topic, eventually
+from support.pipeline.pipelines import ANY_AGE, LINES, SHORT_LIVED
 
 pytestmark = pytest.mark.slow
 
@@ -97,22 +99,17 @@ def cluster(tmp_path):
         yield address, environment
 
 
-def test_workers_without_our_packages_do_the_work(cluster, tmp_path):
+def submitted(cluster, folder, jars, *arguments):
+    """The last line of a stage on the cluster, whose workers have none of our packages."""
     address, environment = cluster
-    bare = subprocess.run([BARE_PYTHON, "-c", "import pyarrow, rebalance_agent"], capture_output=True, check=False)
-    assert bare.returncode != 0
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    package = wheel.rename(tmp_path / "rebalance_agent.zip")  # Spark adds no wheels to its workers' path
-    with tarfile.open(tmp_path / "dependencies.tar.gz", "w:gz", compresslevel=1) as archive:
+    (wheel,) = folder.glob("*.whl")
+    package = wheel.rename(folder / "rebalance_agent.zip")  # Spark adds no wheels to its workers' path
+    with tarfile.open(folder / "dependencies.tar.gz", "w:gz", compresslevel=1) as archive:
         for name, path in installed_files("pandas", "pyarrow"):
             archive.add(path, name)
-    (tmp_path / "pipeline.py").write_text(MAIN)
-    events = tmp_path / "events"
-    events.mkdir()
-    lines = (ROOT / "tests" / "golden" / "captured_topic_events.ndjson").read_bytes()
-    (events / "events-1.ndjson").write_bytes(lines)
+    (folder / "pipeline.py").write_text(MAIN)
     submit = [
         SPARK / "bin" / "spark-submit", "--master", address, "--deploy-mode", "client",
         "--driver-memory", "1g", "--executor-memory", "768m",
@@ -121,17 +118,50 @@ def test_workers_without_our_packages_do_the_work(cluster, tmp_path):
         "--conf", "spark.executorEnv.PYTHONPATH=./dependencies",
         *(word for name, value in SHORT_LIVED.items() for word in ("--conf", f"{name}={value}")),
         "--conf", "spark.executor.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "--jars", ",".join(map(str, spark_jars())),
-        "--py-files", str(package), "--archives", f"{tmp_path / 'dependencies.tar.gz'}#dependencies",
-        str(tmp_path / "pipeline.py"), "pipeline", "run", "--events", str(events), "--tables", str(tmp_path / "tables"),
+        "--jars", ",".join(map(str, jars)),
+        "--py-files", str(package), "--archives", f"{folder / 'dependencies.tar.gz'}#dependencies",
+        str(folder / "pipeline.py"), "pipeline", *arguments, "--tables", str(folder / "tables"),
     ]  # fmt: skip
     python = {"PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": str(BARE_PYTHON)}
     done = subprocess.run(
-        submit, cwd=tmp_path, env=environment | python, capture_output=True, text=True, check=False, timeout=1800
+        submit, cwd=folder, env=environment | python, capture_output=True, text=True, check=False, timeout=1800
     )
     assert done.returncode == 0, done.stderr[-6000:]
-    summary = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_workers_without_our_packages_do_the_work(cluster, tmp_path):
+    bare = subprocess.run([BARE_PYTHON, "-c", "import pyarrow, rebalance_agent"], capture_output=True, check=False)
+    assert bare.returncode != 0
+    events = tmp_path / "events"
+    events.mkdir()
+    lines = (ROOT / "tests" / "golden" / "captured_topic_events.ndjson").read_bytes()
+    (events / "events-1.ndjson").write_bytes(lines)
+    summary = submitted(cluster, tmp_path, spark_jars(), "run", "--events", str(events))
     reported = [json.loads(line) for line in lines.splitlines()]
     assert summary["events"] == len(reported)
     assert summary["generations"] == sum(each["kind"] == "generation" for each in reported)
     assert summary["fidelity"]["moves"] in (None, 1.0)
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    """AWS keys in the environment of driver and workers; no region."""
+    aws_environment(monkeypatch)
+
+
+@pytest.mark.timeout(900)
+def test_executors_log_in_with_iam_tokens_and_get_the_region_from_the_driver(keys, cluster, tmp_path):
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    with msk_kafka(folder) as kafka:
+        create_topic(kafka.bootstrap_servers, "iam-events", 2)
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+        for line in LINES:
+            producer.produce("iam-events", line)
+        assert producer.flush(60) == 0
+        login = {"bootstrap.servers": kafka.address("IAM"), **LOGIN}
+        flags = [word for name, value in login.items() for word in ("--kafka", f"{name}={value}")]
+        stage = ("ingest", "--topic", "iam-events", "--max-age-days", str(ANY_AGE), "--dry-run")
+        summary = submitted(cluster, tmp_path, spark_jars("aws-msk-iam"), *stage, *flags)
+    assert summary["events"] + summary["rejected"] == len(LINES)

@@ -7,6 +7,7 @@ from threading import Barrier, Thread
 
 import pytest
 
+from rebalance_agent.artifacts import lock
 from rebalance_agent.artifacts.download_progress import download_progress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.fetching import ATTEMPTS_MAX, cache_directory, ensure_artifacts
@@ -68,6 +69,21 @@ def test_each_committed_lock_has_a_broker_and_a_logger_and_no_jar_twice(version)
 
 def test_a_written_lock_is_read_back_sorted():
     assert parse_lock(lock_text(ARTIFACTS[::-1], ["g:a:1"])) == tuple(ARTIFACTS)
+
+
+def test_a_jar_that_contains_its_dependencies_is_locked_alone(tmp_path, monkeypatch):
+    def fetched(artifact, directory):
+        path = directory / artifact.jar_name
+        path.write_bytes(b"jar")
+        return path
+
+    monkeypatch.setattr(lock.registry, "fetch", fetched)
+    monkeypatch.setattr(lock.registry, "resolve", None)
+    file = tmp_path / "jars.lock"
+    assert lock.main([str(file), "--alone", "g:a:1:all"]) == 0
+    assert lock.main([str(file), "--alone"]) == 0  # its own root again
+    (found,) = parse_lock(file.read_text())
+    assert (found.coordinate, found.size) == ("g:a:1:all", 3)
 
 
 def test_a_file_is_downloaded_once_and_then_reused(tmp_path):

@@ -152,6 +152,25 @@ def test_events_that_do_not_exist_are_refused_before_spark_starts(flags, tmp_pat
     assert f"--events there is no {absent}" in capsys.readouterr().err.replace(":", "")
 
 
+def test_a_login_that_spark_cannot_use_is_refused_before_spark_starts(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", None)
+    login = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER",
+             "enable.sasl.oauthbearer.unsecure.jwt": "true"}  # fmt: skip
+    flags = [word for name, value in login.items() for word in ("--kafka", f"{name}={value}")]
+    assert main(["pipeline", "ingest", "--tables", str(tmp_path / "tables"), *flags]) == 2
+    assert "Spark's Java client only supports oidc, aws-msk-iam, azure, gcp" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "paths"), [([], "spark.jar"), (["--login", "aws-msk-iam"], "spark.jar,aws-msk-iam.jar")]
+)
+def test_jars_are_those_of_spark_and_of_the_login(flags, paths, capsys, monkeypatch):
+    found = lambda login: [f"{name}.jar" for name in ("spark", login) if name]  # noqa: E731
+    monkeypatch.setattr("rebalance_agent.cli.pipeline.jars.spark_jars", found)
+    assert main(["pipeline", "jars", *flags]) == 0
+    assert capsys.readouterr().out == f"{paths}\n"
+
+
 class _Kept:
     """Tables that delete one row each, and note the days to keep."""
 

@@ -15,6 +15,7 @@ from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.output_flag import add_output_flag
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.spark.kafka_options import source_options
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session, submitted
 from rebalance_agent.pipeline.spark.task_progress import report_tasks
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -97,11 +98,22 @@ def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
 
 @contextmanager
 def open_tables(
-    options: argparse.Namespace, stage: str, progress: ProgressLines | None = None
+    options: argparse.Namespace,
+    stage: str,
+    progress: ProgressLines | None = None,
+    kafka: Mapping[str, str] | None = None,
 ) -> Iterator[DeltaTables]:
-    """Open the tables that the flags name, in a Spark session for the block; ``progress`` prints Spark's tasks."""
+    """Open the tables that the flags name, in a Spark session for the block; ``progress`` prints Spark's tasks.
+
+    ``kafka``: client properties of the cluster that the stage reads or writes.
+
+    Raises:
+        InvalidInputError: Spark's Java client cannot use these properties.
+    """
+    if kafka:
+        source_options(kafka)  # before Spark's jars are downloaded and Java starts
     more: Mapping[str, str] = pairs("--spark", options.spark)
-    settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
+    settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more, kafka or {})
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # ignores broken pipes to a stopped Spark
     with (
         open_session(settings, f"rebalance-agent {stage}") as spark,

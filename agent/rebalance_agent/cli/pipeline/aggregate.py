@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     """Aggregate, and return the exit code."""
     progress = ProgressLines("aggregate", every_s=0)
     properties = cluster_settings(options)[1] if options.publish else {}
-    with open_tables(options, "aggregate", progress) as tables:
+    with open_tables(options, "aggregate", progress, properties) as tables:
         if options.dry_run:
             print(summary_text({"events": tables.read("events").count()}, options.output))
             return 0

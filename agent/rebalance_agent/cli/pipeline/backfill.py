@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     progress = ProgressLines("backfill", every_s=0)
     properties = None if options.records else cluster_settings(options)[1]
     facts = _facts_of(options) if options.records else LogFacts("")
-    with open_tables(options, "backfill", progress) as tables:
+    with open_tables(options, "backfill", progress, properties) as tables:
         if properties is None:
             records = records_of_files(tables.spark, options.records)
         else:

@@ -104,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     kafka = None if options.events else cluster_settings(options)
     if options.events:
         require_events(options.events)
-    with open_tables(options, "ingest", None if kafka else progress) as tables:
+    properties = kafka[1] if kafka else None
+    with open_tables(options, "ingest", None if kafka else progress, properties) as tables:
         if kafka is None:
             done = _files(tables, options)
         else:

@@ -6,16 +6,13 @@ Amazon MSK's documentation of IAM access control, and the package ``aws-msk-iam-
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
+from rebalance_agent.cluster.tokens.login_options import aws_region
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
 from rebalance_agent.extras import install_text
 
-__all__ = ["OPTIONS", "msk_token"]
-
-OPTIONS = frozenset({"profile", "region", "role_arn"})
-"""Options in ``sasl.oauthbearer.config``."""
+__all__ = ["msk_token"]
 
 _SESSION = "rebalance-agent"
 
@@ -31,7 +28,7 @@ def msk_token(options: Mapping[str, str]) -> Token:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - the same
     except ImportError:
         raise TokenError(f"the package is missing; run {install_text('aws')}") from None
-    region = options.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    region = aws_region(options)
     if not region:
         raise TokenError("the region is unknown: set AWS_REGION, or sasl.oauthbearer.config to region=eu-central-1")
     try:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rebalance_agent.cluster.tokens.login_options import NO_SCOPE
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
 from rebalance_agent.extras import install_text
 
-__all__ = ["OPTIONS", "entra_token"]
-
-OPTIONS = frozenset({"client_id", "scope"})
-"""Options in ``sasl.oauthbearer.config``."""
+__all__ = ["entra_token"]
 
 
 def entra_token(options: Mapping[str, str]) -> Token:
@@ -25,9 +23,7 @@ def entra_token(options: Mapping[str, str]) -> Token:
         TokenError: the package or the scope is missing, or Azure returned no token for this process.
     """
     if not (scope := options.get("scope")):
-        raise TokenError(
-            "the scope is missing: set sasl.oauthbearer.config to scope=https://NAMESPACE.servicebus.windows.net/.default"
-        )
+        raise TokenError(NO_SCOPE)
     try:
         from azure.core.exceptions import AzureError  # noqa: PLC0415 - this package is in an extra
         from azure.identity import DefaultAzureCredential  # noqa: PLC0415 - this package is in an extra

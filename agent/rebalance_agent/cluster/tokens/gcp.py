@@ -14,10 +14,7 @@ from typing import Any
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
 from rebalance_agent.extras import install_text
 
-__all__ = ["OPTIONS", "gcp_token"]
-
-OPTIONS: frozenset[str] = frozenset()
-"""No options: credentials come from the environment."""
+__all__ = ["gcp_token"]
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.tokens import aws_msk_iam, azure, gcp
+from rebalance_agent.cluster.tokens.login_options import CONFIG, METHOD, login_options
 from rebalance_agent.cluster.tokens.token_cache import Token, TokenCache, TokenError
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = [
-    "CONFIG",
-    "METHOD",
-    "METHODS",
-    "check_token_login",
-    "token_cache",
-    "with_token_callback",
-    "without_token_method",
-]
+__all__ = ["METHODS", "check_token_login", "token_cache", "with_token_callback", "without_token_method"]
 
-METHOD = "sasl.oauthbearer.method"
-CONFIG = "sasl.oauthbearer.config"
-
-
-@dataclass(frozen=True, slots=True)
-class _Method:
-    fetch: Callable[[Mapping[str, str]], Token]
-    options: frozenset[str]
-
-
-METHODS: Mapping[str, _Method] = {
-    "aws-msk-iam": _Method(aws_msk_iam.msk_token, aws_msk_iam.OPTIONS),
-    "azure": _Method(azure.entra_token, azure.OPTIONS),
-    "gcp": _Method(gcp.gcp_token, gcp.OPTIONS),
+METHODS: Mapping[str, Callable[[Mapping[str, str]], Token]] = {
+    "aws-msk-iam": aws_msk_iam.msk_token,
+    "azure": azure.entra_token,
+    "gcp": gcp.gcp_token,
 }
-"""The agent's own methods. librdkafka's are ``default`` and ``oidc``."""
+"""The agent's own methods, and the function that fetches a token. librdkafka's are ``default`` and ``oidc``."""
 
 
 def check_token_login(properties: Mapping[str, str]) -> None:
@@ -86,23 +67,6 @@ def with_token_callback(properties: Mapping[str, str]) -> dict[str, Any]:
 
 @cache
 def token_cache(method: str, config: str) -> TokenCache:
-    """Return the process's tokens of one of `METHODS` with the options in ``config``, such as ``region=eu-central-1``.
-
-    Raises:
-        InvalidInputError: an option that the method does not have.
-    """
-    options = _options(config)
-    known = METHODS[method].options
-    if unknown := sorted(options.keys() - known):
-        has = f"its options are {', '.join(sorted(known))}" if known else "it has no options"
-        raise InvalidInputError(f"kafka.{CONFIG}", f"{method} has no option {unknown[0]!r}: {has}")
-    return TokenCache(method, lambda: METHODS[method].fetch(options), SystemClock())
-
-
-def _options(config: str) -> dict[str, str]:
-    """Parse pairs ``name=value``, separated by commas or spaces."""
-    pairs = [part.partition("=") for part in re.split(r"[,\s]+", config) if part]
-    for name, equals, value in pairs:
-        if not (name and equals and value):
-            raise InvalidInputError(f"kafka.{CONFIG}", "must be pairs such as region=eu-central-1, separated by commas")
-    return {name: value for name, _, value in pairs}
+    """Return the process's tokens of one of `METHODS` with the options in ``config`` (see `login_options`)."""
+    options = login_options(method, config)
+    return TokenCache(method, lambda: METHODS[method](options), SystemClock())

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rebalance_agent.cluster.tokens.java_handlers import JAVA_HANDLERS
+from rebalance_agent.cluster.tokens.login_options import CONFIG, METHOD, OPTIONS
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.spark.jaas import jaas_text, oidc_properties
+from rebalance_agent.pipeline.spark.token_logins import token_method, token_properties
 
 __all__ = ["OWN_GROUPS", "java_properties", "source_options"]
 
@@ -55,8 +57,6 @@ _TAKEN = frozenset(
 
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
-_OIDC_HANDLER = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"  # of Kafka 3.9
 
 _PEM_BYTES_MAX = 1 << 20
 """Maximum size of a PEM file in bytes. A certificate chain has some kilobytes; a larger file is the wrong file."""
@@ -80,8 +80,9 @@ def java_properties(properties: Mapping[str, str]) -> dict[str, str]:
         result["security.protocol"] = result["security.protocol"].upper()
     if result.get("ssl.endpoint.identification.algorithm") == "none":
         result["ssl.endpoint.identification.algorithm"] = ""
+    taken = _SAME | _TAKEN | ({CONFIG} if token_method(properties) else set())
     for name in properties:
-        if name.startswith(("sasl.", "ssl.", "enable.ssl.")) and name not in _SAME | _TAKEN:
+        if name.startswith(("sasl.", "ssl.", "enable.ssl.")) and name not in taken:
             raise InvalidInputError(f"kafka.{name}", "has no equivalent in the Java client, which Spark uses")
     return result | _trusted(properties) | _shown(properties) | _login(properties)
 
@@ -121,37 +122,21 @@ def _login(properties: Mapping[str, str]) -> dict[str, str]:
                                 "SCRAM-SHA-512 or OAUTHBEARER")  # fmt: skip
     module = _PLAIN if mechanism == "PLAIN" else _SCRAM
     words = {"username": _needed("sasl.username", properties), "password": _needed("sasl.password", properties)}
-    return {"sasl.mechanism": mechanism, "sasl.jaas.config": _jaas(module, words)}
+    return {"sasl.mechanism": mechanism, "sasl.jaas.config": jaas_text(module, words)}
 
 
 def _oauth(properties: Mapping[str, str]) -> dict[str, str]:
-    method = properties.get("sasl.oauthbearer.method", "").lower()
-    if handler := JAVA_HANDLERS.get(method):
-        return {"sasl.jaas.config": f"{_OAUTH} required;", "sasl.login.callback.handler.class": handler}
-    if method != "oidc":
-        methods = ", ".join(("oidc", *JAVA_HANDLERS))
-        raise InvalidInputError("kafka.sasl.oauthbearer.method", f"Spark's Java client only supports {methods}")
-    words = {
-        "clientId": _needed("sasl.oauthbearer.client.id", properties),
-        "clientSecret": _needed("sasl.oauthbearer.client.secret", properties),
-    }
-    if scope := properties.get("sasl.oauthbearer.scope"):
-        words["scope"] = scope
-    return {
-        "sasl.jaas.config": _jaas(_OAUTH, words),
-        "sasl.login.callback.handler.class": _OIDC_HANDLER,
-        "sasl.oauthbearer.token.endpoint.url": _needed("sasl.oauthbearer.token.endpoint.url", properties),
-    }
-
-
-def _jaas(module: str, words: Mapping[str, str]) -> str:
-    quoted = " ".join(f'{name}="{_quoted(value)}"' for name, value in words.items())
-    return f"{module} required {quoted};"
-
-
-def _quoted(value: str) -> str:
-    """Escape a value for double quotes, as Java's StreamTokenizer reads it."""
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    if token_method(properties):
+        return token_properties(properties)
+    if properties.get(METHOD, "").lower() != "oidc":
+        methods = ", ".join(("oidc", *OPTIONS))
+        raise InvalidInputError(f"kafka.{METHOD}", f"Spark's Java client only supports {methods}")
+    return oidc_properties(
+        _needed("sasl.oauthbearer.token.endpoint.url", properties),
+        _needed("sasl.oauthbearer.client.id", properties),
+        _needed("sasl.oauthbearer.client.secret", properties),
+        properties.get("sasl.oauthbearer.scope"),
+    )
 
 
 def _needed(name: str, properties: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -25,6 +25,7 @@ from rebalance_agent.pipeline.spark import worker_daemon
 from rebalance_agent.pipeline.spark.session_end import stopping
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
+from rebalance_agent.pipeline.spark.token_logins import executor_settings, prepare_driver, token_method
 from rebalance_agent.pipeline.spark.warehouse_folder import remove_at_exit
 
 __all__ = ["SessionSettings", "open_session", "spark_session", "submitted"]
@@ -76,7 +77,8 @@ class SessionSettings:
 
     ``master``: Spark's master URL; None for a local Spark with one thread per processor. ``driver_memory``: Java heap
     of the driver, the only Java process of a local Spark. ``partitions``: number of shuffle partitions; None for one
-    per thread. ``more``: Spark properties that override all other properties, also under ``spark-submit``.
+    per thread. ``more``: Spark properties that override all other properties, also under ``spark-submit``. ``kafka``:
+    client properties of the cluster that the session reads or writes; a login may need a jar and settings.
     """
 
     master: str | None = None
@@ -84,6 +86,7 @@ class SessionSettings:
     partitions: int | None = None
     ui: bool = False
     more: Mapping[str, str] | None = None
+    kafka: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -91,12 +94,13 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
     """Open a `spark_session`, and stop it at the end of the block.
 
     Raises:
-        PipelineError: Spark raised an error in the block (shortened to one line; the original is the cause), or its
-            Java process has ended.
+        PipelineError: Spark raised an error in the block (shortened to one line; the original is the cause), its Java
+            process has ended, or it does not have the Java library of a login.
     """
     session = spark_session(settings, name)
     with stopping(session):
         try:
+            prepare_driver(session, settings.kafka if settings else {})
             yield session
         except (PySparkException, Py4JError, ConnectionError) as error:
             raise PipelineError(_why(session, error)) from error
@@ -111,7 +115,7 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
     """
     settings = settings or SessionSettings()
     builder = SparkSession.builder.appName(name)
-    configuration = dict(_MEANING)
+    configuration = {**_MEANING, **executor_settings(settings.kafka)}
     if not submitted():
         _require_name()
         configuration |= _own(settings)
@@ -144,7 +148,7 @@ def _own(settings: SessionSettings) -> dict[str, str]:
     os.environ["JAVA_HOME"] = str(find_java_home())
     configuration = {
         "spark.master": master,
-        "spark.jars": ",".join(str(jar) for jar in spark_jars()),
+        "spark.jars": ",".join(str(jar) for jar in spark_jars(token_method(settings.kafka))),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -Duser.timezone=UTC",
         "spark.ui.enabled": str(settings.ui).lower(),

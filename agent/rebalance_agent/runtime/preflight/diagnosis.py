@@ -9,7 +9,8 @@ import socket
 import ssl
 from collections.abc import Mapping
 
-from rebalance_agent.cluster.tokens.token_login import METHOD, METHODS
+from rebalance_agent.cluster.tokens.login_options import METHOD
+from rebalance_agent.cluster.tokens.token_login import METHODS
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.client_tls import trusting_context
 

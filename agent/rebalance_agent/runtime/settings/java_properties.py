@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rebalance_agent.cluster.tokens.java_handlers import JAVA_HANDLERS
-from rebalance_agent.cluster.tokens.token_login import CONFIG, METHOD
+from rebalance_agent.cluster.tokens.login_options import CONFIG, METHOD
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.kafka_config import read_text
 

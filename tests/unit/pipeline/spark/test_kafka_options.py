@@ -90,7 +90,7 @@ def test_certificates_are_passed_as_text(tmp_path):
             {
                 "security.protocol": "SASL_SSL",
                 "sasl.mechanism": "OAUTHBEARER",
-                "sasl.oauthbearer.method": "aws-msk-iam",
+                "sasl.oauthbearer.method": "oidc",
                 "sasl.oauthbearer.config": "role_arn=r",
             },
             "kafka.sasl.oauthbearer.config",
