@@ -22,7 +22,7 @@ EVENT = generation(
     7,
     [
         member("a", (0, 1), owned=(1,), rack="r", where=WHERE, stop_seconds=0.5),
-        member("b", (2,), rack="", streams=StreamsMember("p", active={"0": (0, 1)}, warmup={"0": (2,)})),
+        member("b", (2,), rack="", streams=StreamsMember("p", "h:7001", {"0": (0,), "1": (1,)}, warmup={"0": (2,)})),
     ],
     stall=(1.5, 4.5),
     started=1_699_999_998_500,
@@ -66,6 +66,7 @@ GENERATION_ROW = {
     "topics": {"t": 3},
     "join_seconds": 1.0,
     "sync_seconds": 0.5,
+    "assignor_wait_seconds": None,
     "reconcile_seconds": None,
     "slowest_member_id": "b",
     "slowest_client_id": "client-b",
@@ -98,7 +99,9 @@ MEMBER_ROWS = [
         "stop_seconds": 0.5,
         "session_timeout_ms": None,
         "rebalance_timeout_ms": None,
-        **dict.fromkeys(("process_id", "active_tasks", "standby_tasks", "warmup_tasks")),
+        **dict.fromkeys(
+            ("process_id", "endpoint", "active_tasks", "standby_tasks", "warmup_tasks", "subtopologies")
+        ),
     },
     {
         **dict.fromkeys(MEMBER_COLUMNS),
@@ -106,6 +109,8 @@ MEMBER_ROWS = [
         "active_tasks": 2,
         "standby_tasks": 0,
         "warmup_tasks": 1,
+        "endpoint": "h:7001",
+        "subtopologies": {"1": 1, "0": 1},
         "member_id": "b",
         "client_id": "client-b",
         "host": "10.0.0.1",
