@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
+from rebalance_agent.api.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
 from rebalance_agent.api.shapes import (
-    GenerationStep,
     GroupCounters,
     GroupDetail,
     GroupMember,
@@ -18,10 +18,8 @@ from rebalance_agent.api.shapes import (
     GroupSummary,
     HostSpreadSummary,
     LagSummary,
-    LastRebalance,
     Rebalance,
     RebalanceKind,
-    SlowestMember,
 )
 from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent
 from rebalance_agent.model.partitions import count_partitions

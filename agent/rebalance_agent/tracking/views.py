@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
-from rebalance_agent.model.epoch_groups import Pending
+from rebalance_agent.model.epoch_groups import Pending, StreamsTopology
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import (
     DeadLetterQueue,
@@ -165,7 +165,8 @@ class GroupView:
     show the subscriptions for it. ``former_owner``: the last removed member that still held partitions that others
     already owned. ``streams_tasks``: the number of tasks of each kind; None in groups of other types than streams.
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
-    ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4).
+    ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4). ``topology``: known of
+    streams groups that are ready.
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to; None if the last members
     are unknown. ``consumes``: its members are consumers, known from records. ``unowned``: partition-seconds without an
@@ -197,6 +198,7 @@ class GroupView:
     rate_skew_ratio: float | None = None
     copartition_breaks: int | None = None
     dead_letter_queue: DeadLetterQueue | None = None
+    topology: StreamsTopology | None = None
     imbalance: int | None = None
     topic_spread: tuple[tuple[str, float], ...] = ()
     host_spread: HostSpread | None = None

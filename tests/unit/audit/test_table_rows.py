@@ -99,9 +99,7 @@ MEMBER_ROWS = [
         "stop_seconds": 0.5,
         "session_timeout_ms": None,
         "rebalance_timeout_ms": None,
-        **dict.fromkeys(
-            ("process_id", "endpoint", "active_tasks", "standby_tasks", "warmup_tasks", "subtopologies")
-        ),
+        **dict.fromkeys(("process_id", "endpoint", "active_tasks", "standby_tasks", "warmup_tasks", "subtopologies")),
     },
     {
         **dict.fromkeys(MEMBER_COLUMNS),

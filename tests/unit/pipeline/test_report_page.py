@@ -256,7 +256,9 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
         ReportGroup(
             row.key,
             episodes=tuple(
-                EpisodeRow(each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, None, 1.0, 9.0, 20.0, 1.0 + each / 9)
+                EpisodeRow(
+                    each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, None, 1.0, 9.0, 20.0, 1.0 + each / 9
+                )
                 for each in range(2 * EPISODES_MAX)
             ),
             owners=tuple(

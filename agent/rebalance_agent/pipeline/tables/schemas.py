@@ -151,9 +151,9 @@ MEMBERS = Table(
 )
 """One row for each member of a generation, with the number of ``partitions`` that it gets and that it ``owned``.
 
-``owned`` is counted from the member's own subscription. ``subtopologies``: the number of the member's active tasks in each
-subtopology. It, ``process_id``, ``endpoint`` and the numbers of tasks are null in groups of other types than streams,
-and in events of earlier releases.
+``owned`` is counted from the member's own subscription. ``subtopologies``: subtopology -> number of the member's active
+tasks. This column, ``process_id``, ``endpoint`` and the numbers of tasks are null in groups of other types than
+streams, and in events of earlier releases.
 """
 
 GROUP_HOURS = Table(
