@@ -150,20 +150,15 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Subtopology:
-    """A part of a Kafka Streams application (KIP-1071). Each of its tasks reads the partitions with one number.
-
-    Kafka Streams writes to repartition topics to read the records again by another key, and to changelog topics to
-    restore its stores. ``sink_topics`` and ``stores`` are known only if the brokers store a description of the topology
-    (KIP-1331): Kafka 4.4 with a plugin.
-    """
+    """A part of a Kafka Streams application (KIP-1071). Each of its tasks reads the partitions with one number."""
 
     subtopology_id: Annotated[str, "the subtopology's id, which the ids of its tasks contain"]
     source_topics: Annotated[tuple[str, ...], "topics that it reads, without repartition topics"]
     repartition_source_topics: Annotated[tuple[str, ...], "repartition topics that it reads"]
     repartition_sink_topics: Annotated[tuple[str, ...], "repartition topics that it writes"]
     changelog_topics: Annotated[tuple[str, ...], "changelog topics of its stores"]
-    sink_topics: Annotated[tuple[str, ...] | None, "other topics that it writes, if brokers describe topologies"] = None
-    stores: Annotated[tuple[str, ...] | None, "names of its stores, if brokers describe topologies"] = None
+    sink_topics: Annotated[tuple[str, ...] | None, "other topics that it writes, if described (KIP-1331)"] = None
+    stores: Annotated[tuple[str, ...] | None, "names of its stores, if described (KIP-1331)"] = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,7 +175,7 @@ class StreamsTopology:
     epoch: Annotated[int, "the version of the topology"]
     subtopologies: Annotated[tuple[Subtopology, ...], "the subtopologies, by id"]
     global_topics: Annotated[
-        tuple[str, ...] | None, "topics of global stores, which every process reads, if brokers describe topologies"
+        tuple[str, ...] | None, "topics of global stores, which every process reads, if described (KIP-1331)"
     ] = None
 
     @property
