@@ -4,7 +4,7 @@ The API does not query brokers: every request is answered from memory.
 
 - ``routes``: defines paths and parameters as data; ``query``: checks requests against the routes.
 - ``shapes``: defines responses as dataclasses; ``view_shapes``: builds them from views of the tracker and events;
-  ``rebalance_parts``: the shapes of parts of a rebalance.
+  package ``parts``: shapes that are parts of other shapes.
 - ``json_schema``: derives schemas from dataclasses; ``openapi``: builds the OpenAPI document from routes and shapes.
 - ``group_source``: defines the four queries about groups, as a Protocol.
 - ``groups_api``: handles ``/api/v1/``; ``history``: keeps the last rebalances of each group; ``history_reports``: the

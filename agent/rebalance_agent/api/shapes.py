@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
-from rebalance_agent.api.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
+from rebalance_agent.api.parts.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
 from rebalance_agent.model.episode import Source, Stall, Trigger
 from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.events import Event

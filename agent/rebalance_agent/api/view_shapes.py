@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
-from rebalance_agent.api.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
+from rebalance_agent.api.parts.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
 from rebalance_agent.api.shapes import (
     GroupCounters,
     GroupDetail,

@@ -2,5 +2,5 @@
 
 - ``record_size_limit``: ``max.message.bytes`` of the offsets topic.
 - ``dead_letter_queues``: the dead letter queues of share groups.
-- ``topologies``: the topologies of streams groups.
+- ``topology_poll``: the topologies of streams groups.
 """

@@ -33,7 +33,7 @@ from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
 from rebalance_agent.polls.settings.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
 from rebalance_agent.polls.settings.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
-from rebalance_agent.polls.settings.topologies import READ_EVERY_S, StreamsTopologies
+from rebalance_agent.polls.settings.topology_poll import READ_EVERY_S, TopologyPoll
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.scheduling.schedule import Schedule
@@ -136,7 +136,7 @@ class ClusterWatch:
         counted = [part for part in (*readers, self._led, self._vanished, loads, share.store) if part]
         topics = TopicsPoll(context, [part.on_topics for part in counted])
         self._epochs = EpochPoll(context, lambda: EpochDescriber(context.cluster.broker_client()), self._hidden)
-        self._topologies = StreamsTopologies(context, self.views, lambda: Topologies(context.cluster.broker_client()))
+        self._topologies = TopologyPoll(context, self.views, lambda: Topologies(context.cluster.broker_client()))
         self._describe = DescribePoll(context, needed=lambda: self._tail.late, elsewhere=self._epochs.handles)
 
         # Observations go from the inbox to the tracker and then to the listeners; the tracker's events go to the sinks.

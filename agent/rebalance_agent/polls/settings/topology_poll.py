@@ -16,7 +16,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import TopologiesSeen
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["GROUPS_MAX", "READ_EVERY_S", "REFRESH_S", "RETRY_S", "StreamsTopologies", "TopologyReader"]
+__all__ = ["GROUPS_MAX", "READ_EVERY_S", "REFRESH_S", "RETRY_S", "TopologyPoll", "TopologyReader"]
 
 READ_EVERY_S = 15.0
 """Seconds between checks for streams groups whose topology is due; the topology of a new group is read this soon."""
@@ -47,7 +47,7 @@ class TopologyReader(Protocol):
         ...
 
 
-class StreamsTopologies:
+class TopologyPoll:
     """Puts `TopologiesSeen` at each call, with the topologies of all streams groups that are shown.
 
     It sends no request while there is no streams group. Failures are logged and do not make the observer unready: after

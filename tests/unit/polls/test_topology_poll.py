@@ -8,12 +8,12 @@ from rebalance_agent.cluster.describing.topologies import TopologiesRead
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.polls.settings.topologies import (
+from rebalance_agent.polls.settings.topology_poll import (
     GROUPS_MAX,
     READ_EVERY_S,
     REFRESH_S,
     RETRY_S,
-    StreamsTopologies,
+    TopologyPoll,
 )
 from support.observer.fakes import fake_context
 from support.observer.views import full_view
@@ -28,7 +28,7 @@ class Bench:
         self.groups, self.answers, self.requested, self.opened, self.closed = ["s"], {}, [], 0, 0
         self.error = None
         self.context = fake_context(self)
-        self.poll = StreamsTopologies(self.context, self.views, self.make)
+        self.poll = TopologyPoll(self.context, self.views, self.make)
 
     def views(self):
         return [full_view("g"), *(full_view(name, group_type=GroupType.STREAMS) for name in self.groups)]
