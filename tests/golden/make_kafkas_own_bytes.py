@@ -352,19 +352,36 @@ def describes() -> Iterator[dict[str, Any]]:
     group |= {"groupEpoch": 9, "assignmentEpoch": 8, "authorizedOperations": -2_147_483_648}
     topology = {"epoch": 3, "subtopologies": [subtopology]}
     named = {**group, "assignorName": "uniform"}
+    node = {"name": "n", "sourceTopics": [], "sinkTopic": None, "stores": [], "successors": []}
+    source = {**node, "nodeType": 1, "sourceTopics": ["clicks"], "successors": ["p"]}
+    processor = {**node, "nodeType": 2, "stores": ["store"]}
+    nodes = [source, {**processor, "successors": ["s"]}, {**node, "nodeType": 3, "sinkTopic": "out"}]
+    description = {
+        "subtopologies": [{"subtopologyId": "0", "nodes": nodes}],
+        "globalStores": [{"source": {**source, "sourceTopics": ["rates"]}, "processor": processor}],
+    }
+    stored = {"topology": topology, "topologyDescription": description, "topologyDescriptionStatus": 3}
+    none = {"topology": topology, "topologyDescription": None, "topologyDescriptionStatus": 1}
     for name, version, described in (
         ("ConsumerGroup", 0, {**named, "members": [consumer]}),
         ("ConsumerGroup", 1, {**named, "members": [{**consumer, "memberType": 1}]}),
         ("ShareGroup", 1, {**named, "members": [{**member, **subscribed}]}),
         ("StreamsGroup", 0, {**group, "topology": topology, "members": [streams, {**streams, "userEndpoint": None}]}),
         ("StreamsGroup", 0, {**group, "errorCode": 69, "errorMessage": "gone", "topology": None, "members": []}),
+        ("StreamsGroup", 1, {**group, **stored, "members": [streams], "assignorName": "sticky"}),
+        ("StreamsGroup", 1, {**group, **none, "members": [], "assignorName": None}),
     ):
         answer = {"throttleTimeMs": 1, "groups": [described]}
         asked = {"groupIds": ["orders", "h\u00e9llo"], "includeAuthorizedOperations": False}
+        request, row = KafkasMessage(f"{name}DescribeRequestData"), {}
+        if name == "StreamsGroup" and version:
+            asked["includeTopologyDescription"] = False
+            row["topology_request"] = text(request.encode(version, asked | {"includeTopologyDescription": True})[2:])
         yield {
             "api": f"{name}Describe",
             "version": version,
-            "request": text(KafkasMessage(f"{name}DescribeRequestData").encode(version, asked)[2:]),
+            "request": text(request.encode(version, asked)[2:]),
+            **row,
             "answer": text(KafkasMessage(f"{name}DescribeResponseData").encode(version, answer)[2:]),
             "kafkas_groups": [described],
         }

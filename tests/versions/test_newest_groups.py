@@ -35,14 +35,34 @@ def test_a_broker_in_another_rack_is_the_cause_of_a_rebalance():
             closing(Plain(bootstrap, "g", "t", **KIP_848)) as one,
         ):
             eventually(lambda: len(one.owned) == 2 and causes(bootstrap))
-            kafka.stop_broker(1)
-            settings = kafka.directory / "broker-1" / "server.properties"
-            text = settings.read_text(encoding="ascii")
-            assert text.count(RACK) == 1
-            settings.write_text(text.replace(RACK, ANOTHER), encoding="ascii")
-            kafka.start_broker(1)
+            move_broker(kafka)
             eventually(lambda: causes(bootstrap)[-1] == ["racks_changed"], waiting_for=causes(bootstrap))
             assert watched.metric("rebalance_agent_unknown_tagged_fields_total") == 0
+
+
+def test_a_broker_in_another_rack_is_the_cause_of_a_rebalance_of_a_streams_group(monkeypatch, tmp_path):
+    """The coordinator validated the topics for both epochs, and only its hash of them changes."""
+    monkeypatch.setenv(VARIABLE, VERSIONS[0])  # for Kafka Streams
+    with (
+        EmbeddedKafka(racks=["one"], properties=STREAMS) as kafka,
+        observing(kafka.bootstrap_servers, **OBSERVER),
+    ):
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 4)
+        with closing(start_member(kafka, config(bootstrap, str(tmp_path)))) as one:
+            eventually(lambda: one.held() == 4 and causes(bootstrap) == [["group_started"]])
+            move_broker(kafka)
+            eventually(lambda: causes(bootstrap)[-1] == ["racks_changed"], waiting_for=lambda: causes(bootstrap))
+
+
+def move_broker(kafka):
+    """Restart the only broker in another rack."""
+    kafka.stop_broker(1)
+    settings = kafka.directory / "broker-1" / "server.properties"
+    text = settings.read_text(encoding="ascii")
+    assert text.count(RACK) == 1
+    settings.write_text(text.replace(RACK, ANOTHER), encoding="ascii")
+    kafka.start_broker(1)
 
 
 def test_the_return_of_a_static_member_of_a_streams_group_moves_nothing(monkeypatch, tmp_path):

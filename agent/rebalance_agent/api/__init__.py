@@ -3,8 +3,8 @@
 The API does not query brokers: every request is answered from memory.
 
 - ``routes``: defines paths and parameters as data; ``query``: checks requests against the routes.
-- ``shapes``, and for their parts ``shape_parts``: define responses as dataclasses; ``view_shapes``: builds them from
-  views of the tracker and events.
+- ``shapes``: defines responses as dataclasses; ``view_shapes``: builds them from views of the tracker and events;
+  package ``parts``: shapes that are parts of other shapes.
 - ``json_schema``: derives schemas from dataclasses; ``openapi``: builds the OpenAPI document from routes and shapes.
 - ``group_source``: defines the four queries about groups, as a Protocol.
 - ``groups_api``: handles ``/api/v1/``; ``history``: keeps the last rebalances of each group; ``history_reports``: the

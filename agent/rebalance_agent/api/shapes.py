@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import Annotated
 
-from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
+from rebalance_agent.api.parts.counter_parts import GroupCounters
+from rebalance_agent.api.parts.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
 from rebalance_agent.model.episode import Source, Stall, Trigger
+from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType, RebalanceProtocol, StreamsMember
 from rebalance_agent.model.partitions import TopicPartitions
@@ -28,7 +30,6 @@ from rebalance_agent.tracking.views import RunningRebalance
 
 __all__ = [
     "ApiError",
-    "GenerationStep",
     "GroupDetail",
     "GroupList",
     "GroupMember",
@@ -36,12 +37,10 @@ __all__ = [
     "GroupSummary",
     "HostSpreadSummary",
     "LagSummary",
-    "LastRebalance",
     "Rebalance",
     "RebalanceDetail",
     "RebalanceKind",
     "RebalanceList",
-    "SlowestMember",
     "values_of",
 ]
 
@@ -63,16 +62,6 @@ class ApiError:
     """An error."""
 
     error: Annotated[str, "the error, and how to correct it"]
-
-
-@dataclass(frozen=True, slots=True)
-class LastRebalance:
-    """A summary of a group's last settled rebalance."""
-
-    timestamp_ms: Annotated[int, "when the rebalance ended"]
-    trigger: Annotated[Trigger, "the most serious cause"]
-    stall: Annotated[Stall | None, "the stall of the rebalance"]
-    moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +178,7 @@ class GroupDetail:
     copartition_breaks: Annotated[int | None, "partition numbers whose owners differ between `copartitioned` topics"]
     dead_letter_queue: Annotated[DeadLetterQueue | None, "queue of a share group, if brokers return it (Kafka 4.4)"]
     deliveries: Annotated[ShareDeliveries | None, "records of a share group that gateways report as delivered"]
+    topology: Annotated[StreamsTopology | None, "subtopologies of a streams group whose topics exist"]
     topic_spread: Annotated[Mapping[str, float], "how evenly each topic is spread over the members; 1 is best"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     metadata_bytes: Annotated[int | None, "size of the group's record"]
@@ -199,32 +189,6 @@ class GroupDetail:
     slowest: Annotated[SlowestMember | None, "the member that delayed the last rebalance"]
     counters: Annotated[GroupCounters, "totals"]
     counted_until_ms: Annotated[int, "time up to which partition-seconds are counted"]
-
-
-@dataclass(frozen=True, slots=True)
-class SlowestMember:
-    """The member that the other members waited for."""
-
-    client_id: Annotated[str, "the member's client id (`client.id`)"]
-    host: Annotated[str, "the member's address"]
-    member_id: Annotated[str | None, "the member id that the coordinator assigned"]
-    seconds: Annotated[float | None, "longest possible wait"]
-    lower_seconds: Annotated[float | None, "shortest possible wait"]
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationStep:
-    """One generation of a rebalance."""
-
-    event_id: Annotated[str, "id of the generation's event"]
-    generation: Annotated[int, "the generation's number"]
-    timestamp_ms: Annotated[int, "when the generation completed"]
-    trigger: Annotated[Trigger, "the most serious cause"]
-    moved: Annotated[int | None, "partitions that changed owner, if the previous generation is known"]
-    join_seconds: Annotated[float | None, "length of the join phase"]
-    sync_seconds: Annotated[float | None, "length of the sync phase"]
-    assignor_wait_seconds: Annotated[float | None, "time for which the assignment was older than the group's epoch"]
-    reconcile_seconds: Annotated[float | None, "time from the assignment until all members reached it"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
-from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
+from rebalance_agent.api.parts.counter_parts import GroupCounters
+from rebalance_agent.api.parts.rebalance_parts import GenerationStep, LastRebalance, SlowestMember
 from rebalance_agent.api.shapes import (
-    GenerationStep,
     GroupDetail,
     GroupMember,
     GroupStall,
     GroupSummary,
     HostSpreadSummary,
     LagSummary,
-    LastRebalance,
     Rebalance,
     RebalanceKind,
-    SlowestMember,
 )
 from rebalance_agent.model.events import AbortedEvent, Callback, GenerationEvent
 from rebalance_agent.model.partitions import count_partitions

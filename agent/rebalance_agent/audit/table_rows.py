@@ -52,8 +52,8 @@ GENERATION_COLUMNS = (
     "event_id", "cluster_id", "group", "group_type", "generation", "previous_generation", "episode_generation",
     "closes_episode", "followups", "epoch_kind", "assignor", "protocol", "source", "revision", "trigger", "causes",
     "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "noop", "skew_ratio", "imbalance",
-    "topics", "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds",
-    "slowest_lower_seconds", "flapping",
+    "topics", "join_seconds", "sync_seconds", "assignor_wait_seconds", "reconcile_seconds", "slowest_member_id",
+    "slowest_seconds", "slowest_lower_seconds", "flapping",
     *_DERIVED,
 )  # fmt: skip
 """Columns compared in a row of ``generations``."""
@@ -61,7 +61,7 @@ GENERATION_COLUMNS = (
 MEMBER_COLUMNS = (
     "member_id", "client_id", "instance_id", "host", "rack", "pod", "node", "workload", "image", "topics",
     "partitions", "owned", "stop_seconds", "session_timeout_ms", "rebalance_timeout_ms",
-    "process_id", "active_tasks", "standby_tasks", "warmup_tasks",
+    "process_id", "endpoint", "active_tasks", "standby_tasks", "warmup_tasks", "subtopologies",
 )  # fmt: skip
 """Columns compared in a row of ``members``, which is found with its ``event_id``."""
 
@@ -122,7 +122,7 @@ class TableRows:
         """Add a row of ``members`` with `MEMBER_COLUMNS`."""
         roster = self._rosters.setdefault(event_id, _Roster(group, number))
         roster.rows += 1
-        roster.digests -= digest(*(row[name] for name in MEMBER_COLUMNS))
+        roster.digests -= digest(*(_ordered(row[name]) for name in MEMBER_COLUMNS))
 
     def differences(self) -> Iterator[Difference]:
         """Yield the events whose members and rows differ."""
@@ -143,6 +143,13 @@ def _columns(member: MemberSnapshot) -> Iterator[object]:
     yield from (count_partitions(member.assigned), count_partitions(member.owned))
     yield from (member.stop_seconds, member.session_timeout_ms, member.rebalance_timeout_ms)
     if member.streams is None:
-        yield from (None, *(None for _ in TaskKind))
+        yield from (None, None, *(None for _ in TaskKind), None)
     else:
-        yield from (member.streams.process_id, *map(count_partitions, member.streams.tasks.values()))
+        yield from (member.streams.process_id, member.streams.endpoint)
+        yield from map(count_partitions, member.streams.tasks.values())
+        yield sorted((subtopology, len(numbers)) for subtopology, numbers in member.streams.active.items())
+
+
+def _ordered(value: object) -> object:
+    """Return the value; a map as its sorted items, because the text of a map depends on their order."""
+    return sorted(value.items()) if isinstance(value, Mapping) else value

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import nsmallest
+from typing import Annotated
 
 from rebalance_agent.model.group import SETTLED, GroupState, Member, StreamsMember
 from rebalance_agent.model.partitions import TopicPartitions, together
@@ -28,6 +29,8 @@ __all__ = [
     "Pending",
     "PendingMember",
     "ResolvedPattern",
+    "StreamsTopology",
+    "Subtopology",
     "TargetEpoch",
     "Topology",
 ]
@@ -143,6 +146,42 @@ class Topology:
 
     sources: Mapping[str, tuple[str, ...]]
     epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Subtopology:
+    """A part of a Kafka Streams application (KIP-1071). Each of its tasks reads the partitions with one number."""
+
+    subtopology_id: Annotated[str, "the subtopology's id, which the ids of its tasks contain"]
+    source_topics: Annotated[tuple[str, ...], "topics that it reads, without repartition topics"]
+    repartition_source_topics: Annotated[tuple[str, ...], "repartition topics that it reads"]
+    repartition_sink_topics: Annotated[tuple[str, ...], "repartition topics that it writes"]
+    changelog_topics: Annotated[tuple[str, ...], "changelog topics of its stores"]
+    sink_topics: Annotated[tuple[str, ...] | None, "other topics that it writes, if described (KIP-1331)"] = None
+    stores: Annotated[tuple[str, ...] | None, "names of its stores, if described (KIP-1331)"] = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names in the subtopology."""
+        repartition = self.repartition_source_topics + self.repartition_sink_topics
+        topics = self.source_topics + repartition + self.changelog_topics + (self.sink_topics or ())
+        return (self.subtopology_id, *topics, *(self.stores or ()))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsTopology:
+    """The topology of a streams group, as its coordinator describes it."""
+
+    epoch: Annotated[int, "the version of the topology"]
+    subtopologies: Annotated[tuple[Subtopology, ...], "the subtopologies, by id"]
+    global_topics: Annotated[
+        tuple[str, ...] | None, "topics of global stores, which every process reads, if described (KIP-1331)"
+    ] = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names in the topology, in no particular order."""
+        return (*(self.global_topics or ()), *(name for each in self.subtopologies for name in each.names))
 
 
 @dataclass(frozen=True, slots=True)

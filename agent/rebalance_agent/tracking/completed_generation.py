@@ -36,10 +36,14 @@ reported in parts."""
 
 
 class TopicMetadataSeen(NamedTuple):
-    """The coordinator's hash of the subscribed topics' metadata (see `GroupEpoch`), and the ids of assigned topics."""
+    """The coordinator's hash of the subscribed topics' metadata (see `GroupEpoch`), and the ids of assigned topics.
+
+    ``topic_ids`` of a streams group: the ids of its subtopologies. ``validated_topology``: as in `GroupEpoch`.
+    """
 
     metadata_hash: int
     topic_ids: frozenset[str]
+    validated_topology: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event
-from rebalance_agent.model.group import DeadLetterQueue
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.described.described_state import DescribedState
 from rebalance_agent.tracking.epoch.state import EpochState
-from rebalance_agent.tracking.observations import DescribedGroup
+from rebalance_agent.tracking.observations import DeadLetterQueuesSeen, DescribedGroup, TopologiesSeen
 from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -133,11 +132,14 @@ class GroupStates:
         self._deadlines.set(name, state.due_ms)
         self._context.state_budget.set(name, state.size_bytes)
 
-    def set_dead_letter_queues(self, queues: Mapping[str, DeadLetterQueue | None]) -> None:
-        """Set the dead letter queues of these groups; groups without a state are ignored."""
-        for name, queue in queues.items():
+    def set_rare_facts(self, seen: DeadLetterQueuesSeen | TopologiesSeen) -> None:
+        """Set the dead letter queues or the topologies of groups; groups without a state are ignored."""
+        for name in seen.queues if isinstance(seen, DeadLetterQueuesSeen) else seen.topologies:
             if state := self._states.get(name):
-                state.history.set_dead_letter_queue(queue)
+                if isinstance(seen, DeadLetterQueuesSeen):
+                    state.history.set_dead_letter_queue(seen.queues[name])
+                else:
+                    state.history.set_topology(seen.topologies[name])
                 self.refresh(state)
 
     def mark_changed(self, name: str) -> None:

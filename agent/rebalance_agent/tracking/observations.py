@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.epoch_groups import DescribedEpochs, EpochFact
+from rebalance_agent.model.epoch_groups import DescribedEpochs, EpochFact, StreamsTopology
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import DeadLetterQueue, GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent
@@ -39,6 +39,7 @@ __all__ = [
     "TailReached",
     "Tick",
     "TopicsSeen",
+    "TopologiesSeen",
 ]
 
 
@@ -226,13 +227,18 @@ class LoadsSeen:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterQueuesSeen:
-    """The dead letter queues of share groups, as their settings name them; None if the settings cannot be read.
-
-    A group that is missing keeps its last known queue.
-    """
+    """The dead letter queues of share groups; None if the settings cannot be read. Missing groups keep their queue."""
 
     at_ms: int
     queues: Mapping[str, DeadLetterQueue | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TopologiesSeen:
+    """The topologies of streams groups; None if a group has none now. Missing groups keep their last topology."""
+
+    at_ms: int
+    topologies: Mapping[str, StreamsTopology | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +293,7 @@ Observation = (
     | TopicsSeen
     | LoadsSeen
     | DeadLetterQueuesSeen
+    | TopologiesSeen
     | CommitsSeen
     | ReadsAppended
     | MemberReported

@@ -85,6 +85,7 @@ class TrackedGroup:
     def size_bytes(self) -> int:
         """The approximate memory that the state uses, in bytes."""
         own = GROUP_BYTES + len(self.group) + AWAITED_BYTES * self._context.commits.awaited(self.group)
+        own += self.history.topology_bytes
         if self.last is None:
             return own
         if self._sized[0] is not self.last.value:

@@ -39,6 +39,7 @@ from rebalance_agent.tracking.observations import (
     ReadsAppended,
     Tick,
     TopicsSeen,
+    TopologiesSeen,
 )
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
@@ -53,8 +54,7 @@ REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_R
 """The states of a classic group that is rebalancing."""
 
 DUE_MAX = 25
-"""Maximum number of groups whose due work one `Tick` does, in about 20 ms: if 10,000 are due at once, records are read
-in between."""
+"""Maximum number of groups whose due work one `Tick` does, in about 20 ms, so that records are read in between."""
 
 
 class Tracker:
@@ -188,8 +188,8 @@ class Tracker:
         match observation:
             case LoadsSeen():
                 self._load(observation)
-            case DeadLetterQueuesSeen():
-                self._groups.set_dead_letter_queues(observation.queues)
+            case DeadLetterQueuesSeen() | TopologiesSeen():
+                self._groups.set_rare_facts(observation)
             case CommitsSeen():
                 self._context.commits.update(observation.commits)
                 written_ms = min((commit[0] for commit in observation.commits.values() if commit), default=None)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
-from rebalance_agent.model.epoch_groups import Pending
+from rebalance_agent.model.epoch_groups import Pending, StreamsTopology
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import (
     DeadLetterQueue,
@@ -168,6 +168,7 @@ class GroupView:
     ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``dead_letter_queue``: known of share groups whose settings brokers return (Kafka 4.4).
     ``deliveries``: known of share groups with consumers behind gateways.
+    ``topology``: known of streams groups that are ready.
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
     ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to; None if the last members
     are unknown. ``consumes``: its members are consumers, known from records. ``unowned``: partition-seconds without an
@@ -200,6 +201,7 @@ class GroupView:
     copartition_breaks: int | None = None
     dead_letter_queue: DeadLetterQueue | None = None
     deliveries: ShareDeliveries | None = None
+    topology: StreamsTopology | None = None
     imbalance: int | None = None
     topic_spread: tuple[tuple[str, float], ...] = ()
     host_spread: HostSpread | None = None

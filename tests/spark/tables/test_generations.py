@@ -105,6 +105,7 @@ STREAMS = generation(
     ],
     cluster_id="streams",
     group_type=GroupType.STREAMS,
+    assignor_wait_seconds=0.75,
 )
 SHARE = [
     generation(
@@ -206,6 +207,16 @@ def test_a_share_group_has_no_skew_no_excess_and_no_join_phase(rows, member_rows
     assert [(each["partitions"], each["active_tasks"], each["stop_seconds"]) for each in found] == [
         (2, None, None), (2, None, None), (1, None, None)
     ]  # fmt: skip
+
+
+def test_members_of_streams_groups_have_their_endpoint_and_active_tasks_by_subtopology(member_rows):
+    found = [(row["endpoint"], row["subtopologies"]) for row in (member_rows[STREAMS.event_id, name] for name in "abc")]
+    assert found == [("h:7001", {"0": 2, "1": 1}), (None, {}), (None, None)]
+
+
+def test_a_generation_of_a_group_whose_coordinator_assigns_has_its_wait_for_the_assignor(rows):
+    assert rows[STREAMS.event_id]["assignor_wait_seconds"] == 0.75
+    assert rows[REPORTED.event_id]["assignor_wait_seconds"] is None
 
 
 def test_parts_in_any_order_are_joined_under_the_first_ones_id(rows):

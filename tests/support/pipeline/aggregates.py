@@ -41,6 +41,7 @@ def generation_row(event):
         "causes": [each.value for each in event.causes],
         "join_seconds": phases.join_seconds if classic else None,
         "sync_seconds": phases.sync_seconds if classic else None,
+        "assignor_wait_seconds": event.assignor_wait_seconds,
         "reconcile_seconds": None if classic else phases.sync_seconds,
         "stall_seconds": stall and stall.lower_seconds,
         "stall_upper_seconds": stall and stall.seconds,

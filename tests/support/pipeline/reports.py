@@ -158,6 +158,7 @@ def _episode(each):
         trigger=each.trigger.value,
         join_seconds=each.join_seconds,
         sync_seconds=each.sync_seconds,
+        assignor_wait_seconds=each.assignor_wait_seconds,
         reconcile_seconds=each.reconcile_seconds,
         stall_seconds=each.stall.lower_seconds if each.stall else None,
         stall_upper_seconds=each.stall.seconds if each.stall else None,

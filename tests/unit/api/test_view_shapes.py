@@ -7,7 +7,7 @@ import typing
 import pytest
 
 from rebalance_agent.api import shapes
-from rebalance_agent.api.shape_parts.counter_shapes import GroupCounters
+from rebalance_agent.api.parts.counter_parts import GroupCounters
 from rebalance_agent.api.view_shapes import build_rebalance
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad

@@ -79,7 +79,7 @@ def evil_report():
     )
     detail = ReportGroup(
         key,
-        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, None, 1.5, EVIL),),
+        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, None, 1.0, None, 1.5, EVIL),),
         owners=(OwnersRow(1, SINCE, EVIL, {EVIL: 3}),),
         whatif=(WhatIfRow(EVIL, 1, None, 1, 1.0, 1.0, 1, 1.0), WhatIfRow(EVIL, 1, EVIL)),
         baselines=(BaselineRow(1, 1, 1.0),),
@@ -201,11 +201,23 @@ def test_the_same_rows_give_the_same_page():
 )
 def test_a_stall_is_shown_with_both_bounds(lower, upper, words):
     row = GroupRow("c", "g", "classic", "cooperative", None, 1, 0, 0, 1.0)
-    episode = EpisodeRow(1, SINCE, "rejoin", 1.0, 0.1, None, lower, upper)
+    episode = EpisodeRow(1, SINCE, "rejoin", 1.0, 0.1, None, None, lower, upper)
     report = ReportData(SINCE, SINCE, 3600, (row,), details=(ReportGroup(("c", "g"), episodes=(episode,)),))
     text = page(report).replace("\N{NO-BREAK SPACE}", " ")
     assert f">{words}</td>" in text
     assert (f", stall {words}" in text) is (lower is not None)
+
+
+def test_the_wait_for_the_assignor_is_a_phase():
+    row = GroupRow("c", "g", "consumer", "cooperative", None, 1, 0, 0, 1.0)
+    waits = (None, 3.0)
+    pages = [
+        page(ReportData(SINCE, SINCE, 3600, (row,), details=(ReportGroup(("c", "g"), episodes=(episode,)),)))
+        for episode in (EpisodeRow(1, SINCE, "rejoin", None, None, wait, 1.0, 4.0) for wait in waits)
+    ]
+    assert ["assignor wait phase" in text for text in pages] == [False, True]
+    assert ['class="p-assignor-wait"' in text for text in pages] == [False, True]
+    assert "assignor wait 3.0\N{NO-BREAK SPACE}s" in pages[1]
 
 
 def test_numbers_are_reported_in_tables_as_well():
@@ -244,7 +256,9 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
         ReportGroup(
             row.key,
             episodes=tuple(
-                EpisodeRow(each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, 1.0, 9.0, 20.0, 1.0 + each / 9)
+                EpisodeRow(
+                    each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, None, 1.0, 9.0, 20.0, 1.0 + each / 9
+                )
                 for each in range(2 * EPISODES_MAX)
             ),
             owners=tuple(

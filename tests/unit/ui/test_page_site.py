@@ -14,6 +14,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.clients_seen import OVERDUE_SECONDS
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.baseline import AdviceSavings
+from rebalance_agent.model.epoch_groups import StreamsTopology, Subtopology
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.group import DeadLetterQueue, GroupType
 from rebalance_agent.model.reported.deliveries_event import ShareDeliveries
@@ -22,6 +23,7 @@ from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.page.group_list import group_link
+from rebalance_agent.ui.page.group_page import SUBTOPOLOGIES_SHOWN
 from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
 from rebalance_agent.ui.words import moment_to_second
 from support.http.asked import ask
@@ -93,6 +95,14 @@ def test_a_share_group_shows_its_deliveries_if_gateways_report_them():
     assert f"{said}2 rejected, 0 lock renewals." in get(site([view]), "group?name=g")[2]
     unknown = full_view("g", GroupType.SHARE, deliveries=None)
     assert "Deliveries" not in get(site([unknown]), "group?name=g")[2]
+
+
+def test_a_streams_group_shows_its_topology_if_it_is_known():
+    topology = StreamsTopology(1, (Subtopology("0", ("<orders>",), (), (), ()),) * (SUBTOPOLOGIES_SHOWN + 5))
+    text = get(site([full_view("g", GroupType.STREAMS, topology=topology)]), "group?name=g")[2]
+    assert f">Topology, the first {SUBTOPOLOGIES_SHOWN} of {SUBTOPOLOGIES_SHOWN + 5}</h2>" in text
+    assert text.count("&lt;orders&gt;") == SUBTOPOLOGIES_SHOWN
+    assert "Topology" not in get(site([full_view("g", GroupType.STREAMS)]), "group?name=g")[2]
 
 
 def test_list_and_group_show_what_recommended_changes_save():

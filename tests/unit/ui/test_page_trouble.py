@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 from alerts.values import load
 
-from rebalance_agent.api.shapes import GroupStall, RebalanceKind, SlowestMember
+from rebalance_agent.api.parts.rebalance_parts import SlowestMember
+from rebalance_agent.api.shapes import GroupStall, RebalanceKind
 from rebalance_agent.api.view_shapes import build_detail, build_rebalance, build_summary
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.metrics.group_values import group_stalls

@@ -34,6 +34,7 @@ from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explained.observed_rebalances import every_event
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
+from rebalance_agent.ui.sentences.topology_text import topology_text
 from rebalance_agent.ui.sentences.unsettled import running_text, unsettled_text
 from rebalance_agent.ui.task_words import group_tasks_text
 from rebalance_agent.ui.words import moment_to_second, plural, printable, wrapped
@@ -164,7 +165,7 @@ def _unsettled(now: GroupDetail | None) -> list[str]:
 
 
 def _present(now: GroupDetail) -> list[str]:
-    """Return sentences on the group now: unsettled rebalances, gaps, two owners, streams tasks, and lag."""
+    """Return sentences on the group now: unsettled rebalances, gaps, two owners, tasks, topology, and lag."""
     group, texts = now.summary, _unsettled(now)
     if text := gaps_text(group):
         texts.append(wrapped(f"Now: {text}."))
@@ -172,6 +173,8 @@ def _present(now: GroupDetail) -> list[str]:
         texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
     if text := group_tasks_text(now.members):
         texts.append(wrapped(f"{text}."))
+    if now.topology:
+        texts.append(wrapped(f"{topology_text(now.topology)}."))
     return texts + [wrapped(f"{text}.") for text in _consumption(now)]
 
 

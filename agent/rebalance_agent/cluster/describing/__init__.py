@@ -12,6 +12,7 @@ librdkafka has no requests for share and streams groups, and drops epochs and ta
 - ``epoch_describer``: lists and describes these groups; ``epoch_answers``: converts the responses to plain values;
   ``equal_answers``: recognises responses that need not be decoded again.
 - ``share_offsets``: requests the positions of share groups.
+- ``topologies``: requests the topologies of streams groups.
 - ``features``: reads the features that the cluster has enabled, which librdkafka does not show either.
 - ``broker_client``: sends the requests over connections of kafka-python (``kafka``); ``frame_request``: one of our
   requests.

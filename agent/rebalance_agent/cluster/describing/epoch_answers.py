@@ -32,7 +32,8 @@ def described_epochs(answer: Mapping[str, Any], group_type: GroupType) -> Descri
         answer["group_id"],
         GroupState(answer["group_state"]),
         group_type,
-        answer.get("assignor_name") or None,
+        # The coordinator uses the assignor of a streams group only for the next assignment (KIP-1357).
+        (group_type is not GroupType.STREAMS and answer.get("assignor_name")) or None,
         tuple(_load(each.member) for each in members),
         DescribedEpochs(answer["group_epoch"], answer["assignment_epoch"], members),
     )

@@ -35,18 +35,21 @@ ASSIGNMENT = Struct(
 class DescribeApi(FlexibleApi):
     """One of these APIs: encodes requests for groups, and decodes responses to groups."""
 
-    def __init__(self, key: int, name: str, group: Sequence[Field], versions: range) -> None:
-        """``group``: the fields of each group in a response."""
+    def __init__(
+        self, key: int, name: str, group: Sequence[Field], versions: range, asked: tuple[Field, ...] = ()
+    ) -> None:
+        """``group``: the fields of each group in a response. ``asked``: further fields of requests."""
         answer = (Field("throttle_time_ms", INT32), Field("groups", Array(Struct(*group))))
-        super().__init__(key, name, versions, _REQUEST, answer)
+        super().__init__(key, name, versions, (*_REQUEST, *asked), answer)
+        self._unasked = {field.name: 0 for field in asked}
 
-    def encode(self, correlation_id: int, client_id: str, groups: Sequence[str], version: int) -> bytes:
-        """Encode a request for ``groups`` as a frame without its length.
+    def encode(self, correlation_id: int, client_id: str, groups: Sequence[str], version: int, **asked: int) -> bytes:
+        """Encode a request for ``groups`` as a frame without its length; ``asked``: further fields, by default 0.
 
         Raises:
             InvalidInputError: a name is too long.
         """
-        fields = {"group_ids": list(groups), "include_authorized_operations": 0}
+        fields = {"group_ids": list(groups), "include_authorized_operations": 0, **self._unasked, **asked}
         return self.encode_request(version, correlation_id, client_id, fields)
 
     def decode(self, frame: bytes, version: int) -> list[dict[str, Any]]:

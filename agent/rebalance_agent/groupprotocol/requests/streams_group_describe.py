@@ -1,9 +1,12 @@
-"""StreamsGroupDescribe (KIP-1071), version 0: the members of streams groups, their tasks, and the topology.
+"""StreamsGroupDescribe (KIP-1071): the members of streams groups, their tasks, and the topology.
 
-Version 1 adds a description of the topology for people (KIP-1331), which is not requested.
+Version 1 (Kafka 4.4) adds the assignor (KIP-1357) and, on request, the description of the topology with its nodes,
+which a plugin of the broker stores (KIP-1331).
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rebalance_agent.groupprotocol.requests.describe_api import GROUP_HEAD, DescribeApi
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, STRING, Array
@@ -16,7 +19,10 @@ from rebalance_agent.groupprotocol.wire.streams_structs import (
     USER_ENDPOINT,
 )
 
-__all__ = ["STREAMS_DESCRIBE"]
+__all__ = ["STREAMS_DESCRIBE", "TOPOLOGY_AVAILABLE", "encode_topology_request"]
+
+TOPOLOGY_AVAILABLE = 3
+"""The ``topology_description_status`` of a group with a description."""
 
 _SUBTOPOLOGY = Struct(
     Field("subtopology_id", STRING),
@@ -46,6 +52,16 @@ _MEMBER = Struct(
     Field("is_classic", INT8),
 )
 
+_NODE = (
+    Field("name", STRING),
+    Field("node_type", INT8),
+    Field("source_topics", Array(STRING)),
+    Field("sink_topic", STRING, nullable_since=0),
+    Field("stores", Array(STRING)),
+    Field("successors", Array(STRING)),
+)
+"""A source, a processor or a sink; the fields of the other types are empty."""
+
 _GROUP = (
     *GROUP_HEAD,
     Field(
@@ -55,6 +71,31 @@ _GROUP = (
     ),
     Field("members", Array(_MEMBER)),
     Field("authorized_operations", INT32),
+    Field(
+        "topology_description",
+        Struct(
+            Field(
+                "subtopologies",
+                Array(Struct(Field("subtopology_id", STRING), Field("nodes", Array(Struct(*_NODE))))),
+            ),
+            Field("global_stores", Array(Struct(Field("source", Struct(*_NODE)), Field("processor", Struct(*_NODE))))),
+        ),
+        since=1,
+        nullable_since=1,
+    ),
+    Field("topology_description_status", INT8, since=1),
+    Field("assignor_name", STRING, since=1, nullable_since=1),
 )
 
-STREAMS_DESCRIBE = DescribeApi(89, "StreamsGroupDescribe", _GROUP, range(1))
+STREAMS_DESCRIBE = DescribeApi(
+    89, "StreamsGroupDescribe", _GROUP, range(2), (Field("include_topology_description", INT8, since=1),)
+)
+
+
+def encode_topology_request(correlation_id: int, client_id: str, groups: Sequence[str], version: int) -> bytes:
+    """Encode a request for ``groups`` with the descriptions of their topologies, as a frame without its length.
+
+    Raises:
+        InvalidInputError: a name is too long.
+    """
+    return STREAMS_DESCRIBE.encode(correlation_id, client_id, groups, version, include_topology_description=1)

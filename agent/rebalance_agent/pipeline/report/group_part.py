@@ -113,7 +113,7 @@ def _stall(detail: ReportGroup) -> str:
     for episode, label in zip(episodes, _dates(episodes), strict=True):
         at, stall = episode.completed_at, _stall_words(episode)
         layers = [
-            (f"p-{phase}", seconds, f"{_head(episode)}: {phase} {rounded_duration(seconds)}{stall}")
+            (f"p-{phase.replace(' ', '-')}", seconds, f"{_head(episode)}: {phase} {rounded_duration(seconds)}{stall}")
             for phase, seconds in episode.phases.items()
         ]
         normal_stall = rounded_duration(normal.get(at.weekday() * 24 + at.hour))
@@ -124,7 +124,7 @@ def _stall(detail: ReportGroup) -> str:
     median = statistics.median(max(sum(episode.phases.values()), episode.stall_seconds or 0) for episode in episodes)
     description = "phases of each rebalance, and the longest stall of a partition"
     phases = [phase for phase in episodes[0].phases if any(episode.phases[phase] for episode in episodes)]
-    shown = [(f"p-{phase}", f"{phase} phase") for phase in phases]
+    shown = [(f"p-{phase.replace(' ', '-')}", f"{phase} phase") for phase in phases]
     return figure(
         words,
         stacks(columns, (words, description), cap=_CAP_OF_MEDIAN * median or None),

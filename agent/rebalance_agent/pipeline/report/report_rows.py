@@ -144,6 +144,7 @@ class EpisodeRow:
     trigger: str
     join_seconds: float | None = None
     sync_seconds: float | None = None
+    assignor_wait_seconds: float | None = None
     reconcile_seconds: float | None = None
     stall_seconds: float | None = None
     stall_upper_seconds: float | None = None
@@ -153,8 +154,8 @@ class EpisodeRow:
     @property
     def timed(self) -> bool:
         """Return whether the length of a phase or the stall is known."""
-        lengths = (self.join_seconds, self.sync_seconds, self.reconcile_seconds, self.stall_seconds)
-        return any(seconds is not None for seconds in lengths)
+        phases = self.join_seconds, self.sync_seconds, self.assignor_wait_seconds, self.reconcile_seconds
+        return any(seconds is not None for seconds in (*phases, self.stall_seconds))
 
     @property
     def phases(self) -> Mapping[str, float]:
@@ -162,6 +163,7 @@ class EpisodeRow:
         return {
             "join": self.join_seconds or 0.0,
             "sync": self.sync_seconds or 0.0,
+            "assignor wait": self.assignor_wait_seconds or 0.0,
             "reconcile": self.reconcile_seconds or 0.0,
         }
 

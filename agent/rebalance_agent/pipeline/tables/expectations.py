@@ -76,6 +76,7 @@ def _rising(*names: str) -> str:
 _LENGTHS = (
     "join_seconds",
     "sync_seconds",
+    "assignor_wait_seconds",
     "reconcile_seconds",
     "stall_seconds",
     "stall_upper_seconds",

@@ -15,7 +15,7 @@ _MEMBERS = """members ARRAY<STRUCT<
     topics: ARRAY<STRING>, owned: MAP<STRING, STRING>, assigned: MAP<STRING, STRING>,
     stop_seconds: DOUBLE, session_timeout_ms: INT, rebalance_timeout_ms: INT,
     where: STRUCT<pod: STRING, node: STRING, workload: STRING, image: STRING>,
-    streams: STRUCT<process_id: STRING,
+    streams: STRUCT<process_id: STRING, endpoint: STRING,
         active: MAP<STRING, STRING>, standby: MAP<STRING, STRING>, warmup: MAP<STRING, STRING>>
 >>"""
 """SQL schema of the fields that are read from an event's JSON."""
@@ -40,16 +40,20 @@ def members(generations: DataFrame) -> DataFrame:
             "partitions": count_in_ranges(F.col("assigned")),
             "owned": count_in_ranges(F.col("owned")),
             **{name: F.col("where")[name] for name in ("pod", "node", "workload", "image")},
-            "process_id": F.col("streams")["process_id"],
+            **{name: F.col("streams")[name] for name in ("process_id", "endpoint")},
             **{f"{kind}_tasks": count_in_ranges(F.col("streams")[kind]) for kind in TaskKind},
+            "subtopologies": F.transform_values(F.col("streams")["active"], lambda _, ranges: _count(ranges)),
         }
     ).select(*MEMBERS.schema.names)
 
 
 def count_in_ranges(partitions: Column) -> Column:
     """Return the number of partitions in a map of topic to ranges such as ``0-4,7``."""
-    spans = F.split(F.array_join(F.map_values(partitions), ","), ",")
-    return F.aggregate(spans, F.lit(0), lambda total, span: total + _length(span))
+    return _count(F.array_join(F.map_values(partitions), ","))
+
+
+def _count(ranges: Column) -> Column:
+    return F.aggregate(F.split(ranges, ","), F.lit(0), lambda total, span: total + _length(span))
 
 
 def _length(span: Column) -> Column:

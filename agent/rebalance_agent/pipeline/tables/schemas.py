@@ -103,7 +103,8 @@ GENERATIONS = Table(
             (_LONG, "previous_generation"),
             (_TIME, "started_at"),
             (_TEXT, "assignor"),
-            (_DOUBLE, "join_seconds sync_seconds reconcile_seconds stall_seconds stall_upper_seconds"),
+            (_DOUBLE, "join_seconds sync_seconds assignor_wait_seconds reconcile_seconds"),
+            (_DOUBLE, "stall_seconds stall_upper_seconds"),
             (_TEXT, "stall_basis"),
             (_DOUBLE, "stalled_partition_seconds"),
             (_INT, "moved revoked lost lost_min needed excess"),
@@ -140,8 +141,9 @@ MEMBERS = Table(
             (_TEXT, "instance_id rack pod node workload image"),
             (_DOUBLE, "stop_seconds"),
             (_INT, "session_timeout_ms rebalance_timeout_ms"),
-            (_TEXT, "process_id"),
+            (_TEXT, "process_id endpoint"),
             (_INT, "active_tasks standby_tasks warmup_tasks"),
+            (MapType(_TEXT, _INT), "subtopologies"),
         ),
     ),
     keys=("event_id", "member_id"),
@@ -149,8 +151,9 @@ MEMBERS = Table(
 )
 """One row for each member of a generation, with the number of ``partitions`` that it gets and that it ``owned``.
 
-``owned`` is counted from the member's own subscription. ``process_id`` and the numbers of tasks are null in groups of
-other types than streams, and in events of earlier releases.
+``owned`` is counted from the member's own subscription. ``subtopologies``: subtopology -> number of the member's active
+tasks. This column, ``process_id``, ``endpoint`` and the numbers of tasks are null in groups of other types than
+streams, and in events of earlier releases.
 """
 
 GROUP_HOURS = Table(

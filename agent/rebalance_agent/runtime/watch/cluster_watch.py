@@ -15,6 +15,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Meters
 from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
+from rebalance_agent.cluster.describing.topologies import Topologies
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
@@ -32,6 +33,7 @@ from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
 from rebalance_agent.polls.settings.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
 from rebalance_agent.polls.settings.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
+from rebalance_agent.polls.settings.topology_poll import READ_EVERY_S, TopologyPoll
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.scheduling.schedule import Schedule
@@ -134,6 +136,7 @@ class ClusterWatch:
         counted = [part for part in (*readers, self._led, self._vanished, loads, share.store) if part]
         topics = TopicsPoll(context, [part.on_topics for part in counted])
         self._epochs = EpochPoll(context, lambda: EpochDescriber(context.cluster.broker_client()), self._hidden)
+        self._topologies = TopologyPoll(context, self.views, lambda: Topologies(context.cluster.broker_client()))
         self._describe = DescribePoll(context, needed=lambda: self._tail.late, elsewhere=self._epochs.handles)
 
         # Observations go from the inbox to the tracker and then to the listeners; the tracker's events go to the sinks.
@@ -181,6 +184,7 @@ class ClusterWatch:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
         every(LOOK_EVERY_S, DeadLetterQueues(context, self.views), "dead_letter_queues")
+        every(READ_EVERY_S, self._topologies, "topologies")
         every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
@@ -218,6 +222,7 @@ class ClusterWatch:
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
         stack.callback(self._epochs.close)
+        stack.callback(self._topologies.close)
         if self._lags:
             stack.callback(self._lags.shared.close)
         stack.callback(self._context.inbox.close)

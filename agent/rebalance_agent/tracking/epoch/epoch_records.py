@@ -124,7 +124,8 @@ class EpochGroupRecords:
     @property
     def metadata(self) -> TopicMetadataSeen:
         """The topics' metadata that the coordinator based the newest epoch on."""
-        return TopicMetadataSeen(self.epoch.metadata_hash if self.epoch else 0, frozenset(self._keys))
+        epoch = self.epoch or GroupEpoch(-1)
+        return TopicMetadataSeen(epoch.metadata_hash, frozenset(self._keys), epoch.validated_topology)
 
     @property
     def reached(self) -> bool:
@@ -134,8 +135,7 @@ class EpochGroupRecords:
         """
         if self.epoch is None or not self.members:
             return self.epoch is not None
-        newest = self.epoch.epoch
-        return self.target_epoch >= newest and self._settled.reached(newest) == len(self.members)
+        return self.target_epoch >= self.epoch.epoch and self._settled.reached(self.epoch.epoch) == len(self.members)
 
     @property
     def away(self) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "COMMITTING_MS",
     "DISPLACED_DOWN_TO",
     "GROUP_BYTES",
+    "NAME_BYTES",
     "NEW_GROUPS_UP_TO",
     "UNBOUNDED",
     "StateBudget",
@@ -50,6 +51,9 @@ GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 3_000, 1_300, 400
 
 TASK_BYTES = 40
 """Bytes of a task in a streams member's list of tasks, from which nothing is derived."""
+
+NAME_BYTES = 60
+"""Bytes of a name in a streams group's topology without its characters."""
 
 AWAITED_BYTES = 450
 """Bytes of a partition whose first commit is awaited."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import DeadLetterQueue, GroupState, GroupType
 from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent
@@ -17,6 +18,7 @@ from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.lag.kept_deliveries import KeptDeliveries
+from rebalance_agent.tracking.memory.state_budget import NAME_BYTES
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
 from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
@@ -36,6 +38,7 @@ class GroupHistory:
 
     ``version`` increases with every change of the view. ``offset``: the offset of the last record, which was read at
     ``read_ms``. ``unreported``: the number of later records whose rebalances were not reported (`StateBudget`).
+    ``topology_bytes``: the approximate memory of a streams group's topology.
     ``view``: the last view that was built; ``view_measured``: whether its quality is that of its assignment, not of an
     earlier one.
     """
@@ -56,6 +59,8 @@ class GroupHistory:
         self.unowned = UnownedTime(now_ms)
         self._settle_ms = context.settle_ms
         self._dead_letter_queue: DeadLetterQueue | None = None
+        self._topology: StreamsTopology | None = None
+        self.topology_bytes = 0
         self._loads = LoadHistory()
         self._assign_ids: list[int] = []
 
@@ -67,6 +72,12 @@ class GroupHistory:
         """Store the group's dead letter queue; None if it is unknown."""
         self.version += queue != self._dead_letter_queue
         self._dead_letter_queue = queue
+
+    def set_topology(self, topology: StreamsTopology | None) -> None:
+        """Store the topology of a streams group; None if it is unknown."""
+        self.version += topology != self._topology
+        self._topology = topology
+        self.topology_bytes = sum(map(len, topology.names)) + NAME_BYTES * len(topology.names) if topology else 0
 
     def add_report(self, event: MemberEvent, now_ms: int, *, stranger: bool) -> bool:
         """Add a member's report, as in `MemberReports.add`."""
@@ -131,6 +142,7 @@ class GroupHistory:
             rate_skew_ratio=skews.rate,
             dead_letter_queue=self._dead_letter_queue if base_view.group_type is GroupType.SHARE else None,
             deliveries=self.deliveries.total if base_view.group_type is GroupType.SHARE else None,
+            topology=self._topology if base_view.group_type is GroupType.STREAMS else None,
             last_episode=shown.closing if shown else None,
             rollout=self.episodes.rollouts.shown,
             rollout_in_progress=self.episodes.rollouts.going_well,

@@ -70,7 +70,7 @@ def generation_causes(
     if diff.assignor_changed:
         causes.add(Trigger.ASSIGNOR_CHANGED)
     topic_causes = _topic_causes(before, after, diff, topics)
-    if not topic_causes and _racks_changed(before, after):
+    if not topic_causes and _racks_changed(before, after, topics):
         causes.add(Trigger.RACKS_CHANGED)
     causes |= topic_causes
     return in_precedence(causes or {Trigger.REJOIN})
@@ -134,17 +134,22 @@ def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
     return shown
 
 
-def _racks_changed(before: Generation, after: Generation) -> bool:
+def _racks_changed(before: Generation, after: Generation, topics: ClusterTopics) -> bool:
     """Whether a member's rack changed, or the coordinator's hash of topics that are otherwise unchanged.
 
-    In share and streams groups an assignment may follow a change of topics only later, so their hash is weaker
-    evidence.
+    The hash of a share group proves nothing: the coordinator assigns new partitions only in a later epoch, after it has
+    initialized their state.
     """
     had, has = _racks(before), _racks(after)
     if any(had[name] != has[name] for name in had.keys() & has.keys()):
         return True
     was, now = before.metadata, after.metadata
-    if was is None or now is None or {before.group_type, after.group_type} != {GroupType.CONSUMER}:
+    if was is None or now is None or before.group_type is not after.group_type:
+        return False
+    if after.group_type is GroupType.STREAMS:
+        if not _shows_growth(before, after, topics):
+            return False
+    elif after.group_type is not GroupType.CONSUMER:
         return False
     same = was.topic_ids == now.topic_ids and _all_subscribed(before) == _all_subscribed(after)
     return (
@@ -152,6 +157,25 @@ def _racks_changed(before: Generation, after: Generation) -> bool:
         and before.topics == after.topics
         and 0 not in (was.metadata_hash, now.metadata_hash)
         and was.metadata_hash != now.metadata_hash
+    )
+
+
+def _shows_growth(before: Generation, after: Generation, topics: ClusterTopics) -> bool:
+    """Whether the tasks of a streams group would show it if one of its topics had other partitions than before.
+
+    The coordinator must have validated the topics for both generations: then the internal topics exist and have as many
+    partitions as the tasks need. A subtopology has as many tasks as its largest topic has partitions, so the growth of
+    a smaller topic adds no task. A topic must not have been recreated, because the tasks contain no topic ids.
+    """
+    was, now = before.metadata, after.metadata
+    if was is None or now is None or not was.validated_topology == now.validated_topology >= 0:
+        return False
+    if not topics.known or before.subtopologies != after.subtopologies:
+        return False
+    return all(
+        (len(names) == 1 or len({after.topics.get(name) for name in names}) == 1)
+        and not any(topics.created_after(name, before.seen_ms) for name in names)
+        for names in after.subtopologies.values()
     )
 
 

@@ -28,6 +28,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.sentences.group_stall import stall_limit
+from rebalance_agent.ui.sentences.topology_text import TOPOLOGY_HEADINGS, topology_rows
 from rebalance_agent.ui.sentences.unsettled import pending_text, unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import duration, escaped, partition_seconds, printable, shortened, stalled_partitions_text
@@ -42,6 +43,9 @@ MOVES_SHOWN = 100
 
 FLAPPING_SHOWN = 8
 """Maximum number of flapping members listed by name."""
+
+SUBTOPOLOGIES_SHOWN = 100
+"""Maximum number of subtopologies shown in the table of a streams group's topology."""
 
 TEXT_MAX = 2_000
 """Maximum number of characters of a cell to show: a member may own partitions of thousands of topics."""
@@ -82,6 +86,7 @@ def group_content(
         f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(close_up)}</section>'
         f'<section aria-labelledby="moves">{_moves(close_up)}</section>'
         f'<section aria-labelledby="members">{_members(close_up)}</section>'
+        f"{_topology(close_up.detail)}"
     )
 
 
@@ -228,3 +233,13 @@ def _members(close_up: GroupCloseUp) -> str:
     shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
     more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
     return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")
+
+
+def _topology(detail: GroupDetail) -> str:
+    if detail.topology is None:
+        return ""
+    rows = topology_rows(detail.topology)
+    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:SUBTOPOLOGIES_SHOWN]]
+    more = f", the first {SUBTOPOLOGIES_SHOWN} of {len(rows):,}" if len(rows) > SUBTOPOLOGIES_SHOWN else ""
+    table = cells(TOPOLOGY_HEADINGS, shown, "Topics that each subtopology reads and writes")
+    return f'<section aria-labelledby="topology"><h2 id="topology">Topology{more}</h2>{table}</section>'

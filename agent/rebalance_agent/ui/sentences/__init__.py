@@ -7,7 +7,7 @@
   rebalance repeatedly; ``unsettled``: rebalances that cannot be explained yet.
 - ``dead_letter_text``: where the archived records of a share group go; ``deliveries_text``: the records that gateways
   have seen delivered. ``host_spread_text``: how many topics are on one
-  host.
+  host. ``topology_text``: the topics that the subtopologies of a streams group read and write.
 - ``group_detail``: writes headline, members, rebalances and moves of one group as rows.
 - ``named_members``: writes the names of members and the moves of partitions between members.
 """

@@ -140,6 +140,10 @@ def test_standby_tasks_endpoints_and_processes_of_a_streams_group_are_shown(kafk
         def numbers():
             return sorted(tuple(tasks_in(each[kind]) for kind in KINDS) for each in members().values())
 
+        def topology():
+            found = json.loads(watched.get(f"/api/v1/groups/{group}")[1])
+            return found.get("topology", {}).get("subtopologies")
+
         with instance("one", "one.example:7001"):
             eventually(lambda: numbers() == [(2 * PARTITIONS, 0, 0)], waiting_for=members)
             assert counts() == [2 * PARTITIONS, 0, 0], "no other process could have the copies"
@@ -160,6 +164,15 @@ def test_standby_tasks_endpoints_and_processes_of_a_streams_group_are_shown(kafk
                     f"active {', '.join(task_ids(two['active']))}; standby {', '.join(task_ids(one['active']))}" in page
                 )
                 assert two["process_id"] in page
+                first, second = eventually(topology, waiting_for=topology)
+                assert (first["source_topics"], second["source_topics"]) == tuple(subtopologies)
+                assert [each["changelog_topics"][0].startswith(f"{group}-") for each in (first, second)] == [True] * 2
+                assert "sink_topics" not in first, "the broker has no plugin that stores descriptions"
+                text = eventually(
+                    lambda: explanation(group, url, capsys, f"Subtopology 0: reads {subtopologies[0][0]}")
+                )
+                assert f"changelog topic {first['changelog_topics'][0]}" in text
+                assert first["changelog_topics"][0] in watched.get(f"/group?name={group}")[1]
 
                 def published_tasks():
                     made = [

@@ -11,16 +11,18 @@ from rebalance_agent.model.epoch_groups import (
     EpochMember,
     GroupEpoch,
     MemberState,
+    StreamsTopology,
+    Subtopology,
     TargetEpoch,
     Topology,
 )
 from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member, StreamsMember, TaskKind
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.tracking.memory.state_budget import TASK_BYTES, state_bytes
-from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, Tick
+from rebalance_agent.tracking.memory.state_budget import NAME_BYTES, TASK_BYTES, state_bytes
+from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, Tick, TopologiesSeen
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.epochs import fact
+from support.tracker.epochs import fact, group_of_two
 from support.tracker.tracking import T0, WHOLE, feed, topics
 
 NONE = dict.fromkeys(TaskKind, 0)
@@ -146,3 +148,27 @@ def test_copies_and_names_count_towards_the_memory_of_a_group():
     without = replace(value, members=(replace(one, streams=None),))
     names = len("process") + len("a.example:7001") + len("0") + len("0") + len("10")
     assert state_bytes(value) - state_bytes(without) == 4 * TASK_BYTES + names
+
+
+TOPOLOGY = StreamsTopology(1, (Subtopology("0", ("orders",), (), (), ("g-store-changelog",)),), ("rates",))
+
+
+def test_the_topology_is_in_the_view_and_counts_towards_the_memory():
+    tracker = tracked(*BOTH)
+    feed(tracker, TopologiesSeen(T0 + 9_000, {"g": None}))
+    before, size, _ = tracker.view("g"), tracker.state_budget.size_bytes, tracker.changed()
+    feed(tracker, TopologiesSeen(T0 + 9_000, {"g": TOPOLOGY, "other": TOPOLOGY}))
+    assert (before.topology, tracker.view("g").topology, tracker.changed()) == (None, TOPOLOGY, {"g"})
+    assert tracker.view("g").version > before.version
+    names = ("0", "orders", "g-store-changelog", "rates")
+    assert tracker.state_budget.size_bytes - size == sum(map(len, names)) + NAME_BYTES * len(names)
+    feed(tracker, TopologiesSeen(T0 + 9_000, {"g": TOPOLOGY}))
+    assert tracker.changed() == set(), "it is unchanged"
+    feed(tracker, TopologiesSeen(T0 + 9_000, {"g": None}))
+    assert (tracker.view("g").topology, tracker.state_budget.size_bytes) == (None, size)
+
+
+def test_a_group_of_another_type_has_no_topology():
+    tracker = Tracker("cluster", settle_ms=1_000)
+    feed(tracker, *group_of_two(), TopologiesSeen(T0 + 2_000, {"g": TOPOLOGY}))
+    assert tracker.view("g").topology is None

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, ResolvedPattern, TargetEpoch
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    ResolvedPattern,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, current, fact, joins, named, target
@@ -116,3 +126,66 @@ def test_a_member_that_returns_in_another_rack_is_a_cause():
     old = member("a", ALL)
     moved = replace(old, subscription=replace(old.subscription, rack_id="b"))
     assert triggers_of(topics(0, t=4), record(1_000, 1, old), record(9_000, 2, moved)) == [(Trigger.RACKS_CHANGED,)]
+
+
+def streams_epoch(at, number, tasks, *, hashed, validated=1):
+    """One member of a streams group reaches an epoch with these active tasks: subtopology -> numbers."""
+    values = (
+        (GroupEpoch(number, validated, hashed), ""),
+        (MemberTarget(tasks), "a"),
+        (TargetEpoch(number), ""),
+        (CurrentAssignment(number, number - 1, MemberState.STABLE, tasks), "a"),
+    )
+    return [fact(at, value, subject, group_type=GroupType.STREAMS) for value, subject in values]
+
+
+def streams_causes(*later, sources=("t",), validated=1, tasks=(0, 1), seen=None):
+    """The causes of the rebalance at 20 s of a group with one subtopology; its hash changes from 7 to 8."""
+    began = [(EpochMember("c", "/h", process="p"), "a"), (Topology({"0": sources}, 1), "")]
+    return causes_in(
+        seen or topics(0, t=2, u=2),
+        WHOLE,
+        *(fact(1_000, value, subject, group_type=GroupType.STREAMS) for value, subject in began),
+        *streams_epoch(1_000, 1, {"0": (0, 1)}, hashed=7, validated=validated),
+        *later,
+        *streams_epoch(20_000, 2, {"0": tasks}, hashed=8, validated=validated),
+    )
+
+
+@pytest.mark.parametrize("sources", [("t",), ("t", "u")])
+def test_another_hash_of_a_streams_groups_unchanged_topics_means_other_racks(sources):
+    assert streams_causes(sources=sources) == (Trigger.RACKS_CHANGED,)
+
+
+def test_the_hash_of_a_streams_group_proves_nothing_while_its_topics_are_not_validated():
+    """Then the group may lack an internal topic, whose creation changes the hash; Kafka 4.1 records no validation."""
+    assert streams_causes(validated=-1) == (Trigger.REJOIN,)
+
+
+def test_the_hash_of_a_streams_group_proves_nothing_if_a_topic_can_grow_without_a_new_task():
+    assert streams_causes(sources=("t", "u"), seen=topics(0, t=2, u=1)) == (Trigger.REJOIN,)
+
+
+def test_a_streams_groups_hash_that_changes_with_its_topics_means_no_other_racks():
+    assert streams_causes(tasks=(0, 1, 2)) == (Trigger.PARTITIONS_CHANGED,)
+    recreated = topics(10_000, u=2), topics(12_000, t=2, u=2)
+    assert streams_causes(*recreated) == (Trigger.REJOIN,)
+
+
+def test_a_streams_groups_hash_proves_nothing_without_a_list_of_topics():
+    assert streams_causes(seen=WHOLE) == (Trigger.REJOIN,)
+
+
+def test_the_hash_of_a_share_group_proves_nothing():
+    """New partitions change the hash in one epoch, and are assigned in a later one."""
+
+    def share(at, number, hashed):
+        values = (
+            (GroupEpoch(number, metadata_hash=hashed), ""),
+            (TargetEpoch(number), ""),
+            (CurrentAssignment(number, number - 1, MemberState.STABLE, {ID: (0, 1, 2, 3)}), "a"),
+        )
+        return [fact(at, value, subject, group_type=GroupType.SHARE) for value, subject in values]
+
+    joined = fact(1_000, EpochMember("c", "/h", topics=("t",)), "a", group_type=GroupType.SHARE)
+    assert causes_in(named(), WHOLE, joined, *share(1_000, 1, 7), *share(20_000, 2, 8)) == (Trigger.REJOIN,)

@@ -1,4 +1,0 @@
-"""Parts of the API's answers.
-
-- ``counter_shapes``: a group's totals.
-"""
