@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.generation_diff import Partition, owners
-from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
-from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.evidence.known_times import (
     CoordinatorChange,
     Departure,
@@ -26,7 +26,6 @@ __all__ = [
     "PartitionHandover",
     "TopicMetadataSeen",
     "announces_followup",
-    "infer_protocol",
     "subscribed_topics",
 ]
 
@@ -263,29 +262,6 @@ def subscribed_topics(value: GroupSnapshot) -> set[str]:
     """Return every topic that at least one member subscribes to or is assigned."""
     topics = {topic for member in value.members if member.subscription for topic in member.subscription.topics}
     return topics | {topic for member in value.members for topic in member.assigned}
-
-
-def infer_protocol(before: Generation | None, value: GroupSnapshot) -> RebalanceProtocol:
-    """Infer a classic group's rebalance protocol, eager or cooperative, from its records (KIP-429).
-
-    Cooperative members send their owned partitions when they rejoin, under an assignor with a cooperative name. Eager
-    members have revoked all their partitions by then, and cooperative members may have lost all of them (franz-go does
-    after each error). Some eager assignors send owned partitions as a hint, so these alone prove nothing.
-    """
-    if value.protocol_type != "consumer" or not value.protocol:
-        return before.protocol if before and not value.members else RebalanceProtocol.UNKNOWN
-    if not is_cooperative(value.protocol):
-        return RebalanceProtocol.EAGER
-    if any(count_partitions(member.owned) for member in value.members):
-        return RebalanceProtocol.COOPERATIVE
-    if before is None:
-        return RebalanceProtocol.UNKNOWN
-    ids = {member.member_id for member in value.members}
-    stayed = [member for member in before.members if member.member_id in ids and count_partitions(member.assigned)]
-    lost_all = before.protocol is RebalanceProtocol.COOPERATIVE and any(count_partitions(one.owned) for one in stayed)
-    if stayed and not lost_all:
-        return RebalanceProtocol.EAGER
-    return before.protocol if before.value.protocol == value.protocol else RebalanceProtocol.UNKNOWN
 
 
 def announces_followup(generation: Generation) -> bool:

@@ -245,8 +245,7 @@ class TopologiesSeen:
 class CommitsSeen:
     """Offset commits between two records of groups; only the last commit of each partition is kept.
 
-    The keys are the keys of the records (`commit_key`). The value is None if the partition's committed offset was
-    deleted.
+    The keys are those of the records (`commit_key`). A value is None if the partition's committed offset was deleted.
     """
 
     at_ms: int
@@ -265,8 +264,8 @@ class ReadsAppended:
 class MemberReported:
     """A report of a member's sidecar or gateway; it may arrive late, twice, or out of order.
 
-    ``past``: the event was reported before this observer started. Then only the member's workload, the occupant
-    of its seat and a gateway's sums of deliveries are used.
+    ``past``: the event was reported before this observer started. Then only the member's workload, the occupant of its
+    seat and a gateway's sums of deliveries are used.
     """
 
     at_ms: int

@@ -57,7 +57,8 @@ def test_each_address_in_use_is_reported_at_once(capsys):
         for address, flag in ((web, "--listen"), (posts, "--events-listen")):
             assert f"cannot listen on {address}: Address already in use; choose another with {flag}\n" in reported
         assert "gateway-listen" not in reported
-        assert main(["gateway", "--bootstrap-servers", "127.0.0.1:1", "--gateway-listen", web, "--listen", posts]) == 2
+        listening = ["--gateway-listen", web, "--listen", posts, *FREE[2:]]
+        assert main(["gateway", "--bootstrap-servers", "127.0.0.1:1", *listening]) == 2
         assert capsys.readouterr().err.count("choose another with --") == 2
 
 

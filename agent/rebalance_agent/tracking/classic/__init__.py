@@ -6,5 +6,6 @@
 - ``aborted``: generations that the coordinator began and never completed.
 - ``duplicates``: recognises records that were read before.
 - ``led_group``: detects when a group that is known from its leaders' frames has changed without a frame.
+- ``protocol``: infers whether the group rebalances eagerly or cooperatively.
 - ``streams_tasks``: the tasks of a Kafka Streams group.
 """

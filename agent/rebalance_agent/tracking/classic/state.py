@@ -18,9 +18,10 @@ from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_foll
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import UNKNOWN_MS, InProgress
 from rebalance_agent.tracking.classic.led_group import LedGroup
+from rebalance_agent.tracking.classic.protocol import infer_protocol
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.classic.streams_tasks import classic_tasks
-from rebalance_agent.tracking.completed_generation import Episode, Generation, infer_protocol, subscribed_topics
+from rebalance_agent.tracking.completed_generation import Episode, Generation, subscribed_topics
 from rebalance_agent.tracking.evidence.departures import departures
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
@@ -35,10 +36,7 @@ __all__ = ["ClassicState"]
 
 
 class ClassicState(TrackedGroup):
-    """The state of one classic group. Times passed in are by the observer's clock.
-
-    ``led``: what descriptions show of the group.
-    """
+    """The state of one classic group, by the observer's clock. ``led``: what descriptions show of the group."""
 
     def __init__(
         self, group: str, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
