@@ -78,7 +78,8 @@ If group names start with the name of a team or application, you can route by th
 ## Change thresholds
 
 [`alerts/values.yaml`](../alerts/values.yaml) contains every threshold, with the reason for it. Write the values that
-you want to change to a file, and render the rules with it in a checkout of this repository:
+you want to change to a file. Then render the rules in a checkout of this repository, with a Python that has PyYAML (the
+extra `agent` installs it):
 
 ```yaml
 # mine.yaml

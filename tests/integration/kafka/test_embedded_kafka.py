@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing import BrokerError, EmbeddedKafka
+from rebalance_agent.testing.__main__ import main as run_empty_kafka
 from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 
 pytestmark = pytest.mark.integration
@@ -239,6 +240,31 @@ def test_java_ends_with_the_process_that_started_it(signum, tmp_path):
     finally:
         with suppress(ProcessLookupError):
             os.killpg(parent.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_on_the_page_runs_an_empty_kafka_until_it_is_stopped(signum, tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-m", "rebalance_agent.testing"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)},
+    ) as command:
+        servers = re.search(r"Kafka 4\S+ is ready at (\S+)\. Press Ctrl-C", command.stdout.readline())[1]
+        assert AdminClient({"bootstrap.servers": servers}).list_topics(timeout=PATIENCE_S).brokers
+        command.send_signal(signum)
+        assert command.wait(PATIENCE_S) == 0
+    assert not list(tmp_path.glob("embedded-kafka-*"))
+
+
+def test_the_command_on_the_page_explains_what_is_wrong(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["testing", "--brokers", "0"])
+    with pytest.raises(SystemExit) as ended:
+        run_empty_kafka()
+    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1]) == (
+        1,
+        "python -m rebalance_agent.testing: brokers must be 1 to 9, not 0",
+    )
 
 
 def test_the_example_on_the_page_for_users_runs(tmp_path):

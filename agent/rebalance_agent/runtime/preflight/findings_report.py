@@ -71,6 +71,9 @@ def closing(findings: Iterable[Finding]) -> str:
     lines = [f"{summary}: {meaning}"]
     if any(finding.fix.startswith(ACLS) for finding in findings):
         lines.append(f"Run {ACLS} as a principal that may alter ACLs: pass its login with --command-config FILE")
+        lines.append(
+            "With --acl-script, check prints a script that grants all permissions, even those on hidden topics"
+        )
     return "\n".join(lines)
 
 

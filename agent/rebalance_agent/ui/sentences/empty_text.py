@@ -80,7 +80,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
     since = f"{time_of_day(empty.since_ms)} UTC" if today else moment_to_second(empty.since_ms)
     parts = [f"Empty since {since}"]
     if empty.members is None:
-        parts.append("its last members departed before the agent observed the group")
+        parts.append("its last members departed before the agent started")
     elif empty.members:
         one, several = _WENT[empty.cause]
         members = plural(empty.members, "member")

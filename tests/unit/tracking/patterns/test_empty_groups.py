@@ -62,7 +62,7 @@ def test_a_group_empty_before_the_observers_start_has_only_the_time():
     assert (view.partitions, view.unassigned) == (None, None)
     assert seconds(view, 90_000) == {"empty": 0, "unassigned": 0}
     text = empty_text(build_summary(view), T0 + 90_000)
-    assert text.endswith("UTC; its last members departed before the agent observed the group")
+    assert text.endswith("UTC; its last members departed before the agent started")
 
 
 def test_consumers_that_join_and_fail_do_not_reset_the_time_of_an_empty_group():

@@ -19,7 +19,7 @@ from support.observer.views import NOW, full_view
 
 SINCE = NOW - 600_000
 PLANNED = "if planned, set empty_groups_allow"
-UNSEEN = "its last members departed before the agent observed the group"
+UNSEEN = "its last members departed before the agent started"
 
 
 def emptied(name="orders", since_ms=SINCE, unassigned=12, **changes):
