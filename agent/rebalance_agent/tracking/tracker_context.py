@@ -14,6 +14,7 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
+from rebalance_agent.tracking.lag.kept_deliveries import deliveries_budget
 from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
@@ -37,8 +38,9 @@ class TrackerContext:
     of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group as a
     whole is stalled. ``host_names``: what counts as a member's host. ``outages``: the brokers' outages.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
-    ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of the
-    groups' states, limited to about ``state_bytes_max``. ``generations_before``: see `Tracker`.
+    ``report_budget``: how many bytes of reports all groups together may still keep. ``deliveries_budget``: how many
+    bytes of gateways' deliveries. ``state_budget``: the bytes of the groups' states, limited to about
+    ``state_bytes_max``. ``generations_before``: see `Tracker`.
     """
 
     cluster_id: str
@@ -55,6 +57,7 @@ class TrackerContext:
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)
     report_budget: ReportBudget = field(default_factory=ReportBudget)
+    deliveries_budget: ReportBudget = field(default_factory=deliveries_budget)
     state_budget: StateBudget = field(init=False)
     generations_before: deque[GenerationEvent] = field(default_factory=lambda: deque(maxlen=BEFORE_MAX))
 

@@ -17,6 +17,7 @@ from rebalance_agent.polls import member_events
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks import pending_events, publisher
 from rebalance_agent.tracking.evidence import kept_reports
+from rebalance_agent.tracking.lag import kept_deliveries
 from rebalance_agent.tracking.memory.state_budget import NEW_GROUPS_UP_TO
 
 ROOT = Path(__file__).parents[3]
@@ -37,6 +38,7 @@ BOUNDS = {
     "reports to be processed": inbox.REPORTS_BYTES_MAX,
     "records of groups over their share": set_aside.ALL_BYTES_MAX,
     "members' reports": kept_reports.REPORT_BYTES_MAX,
+    "gateways' deliveries": kept_deliveries.ALL_BYTES_MAX,
     "rebalances of the API": HistoryLimits().size_bytes,
     "events to be published": publisher.QUEUE_KILOBYTES_MAX * KIB,
     "posted events before the cluster answers": pending_events.HELD_BYTES_MAX,
@@ -58,7 +60,13 @@ def test_all_that_may_wait_fits_into_the_memory_limit_of_the_chart():
 def test_as_many_groups_as_are_tracked_fit_into_the_memory_limit_of_the_chart():
     """All that stays while groups do: their states, until new ones are refused, series, rebalances and reports."""
     states = NEW_GROUPS_UP_TO * ObserverSettings.model_fields["max_state_bytes"].default
-    staying = ("series of groups", "rebalances of the API", "members' reports", "records and polls to be processed")
+    staying = (
+        "series of groups",
+        "rebalances of the API",
+        "members' reports",
+        "gateways' deliveries",
+        "records and polls to be processed",
+    )
     assert (states + sum(BOUNDS[each] for each in staying)) / MIB + WITHOUT_GROUPS_MIB <= _limit_mib()
 
 

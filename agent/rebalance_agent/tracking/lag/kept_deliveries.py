@@ -7,14 +7,23 @@ from dataclasses import dataclass
 from rebalance_agent.model.reported.deliveries_event import DELIVERED_MAX, DeliveriesEvent, ShareDeliveries
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 
-__all__ = ["DELIVERIES_BYTES", "GATEWAYS_MAX", "KeptDeliveries"]
+__all__ = ["ALL_BYTES_MAX", "DELIVERIES_BYTES", "GATEWAYS_MAX", "KeptDeliveries", "deliveries_budget"]
 
 GATEWAYS_MAX = 1_000
-"""Maximum number of gateway processes of a group; beyond it, the one that has not reported for the longest time is
-dropped with its records. A restarted gateway is another process."""
+"""Maximum number of gateway processes of a group; beyond it, or if all groups together have too many, the one that has
+not reported for the longest time is dropped with its records. A restarted gateway is another process."""
 
 DELIVERIES_BYTES = 800
-"""Bytes of one gateway's sums, which a tracker's budget for reports must have left."""
+"""Bytes of one gateway's sums for one group."""
+
+ALL_BYTES_MAX = 8 * 2**20
+"""Maximum number of bytes for all groups together: a hundred gateways of a hundred groups. The budget is separate from
+that of members' reports: a gateway that restarts often, or a sender that invents gateways, must not displace these."""
+
+
+def deliveries_budget() -> ReportBudget:
+    """Return the budget that all groups of a tracker share."""
+    return ReportBudget(ALL_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class KeptDeliveries:
     """
 
     def __init__(self, budget: ReportBudget) -> None:
-        """Start without reports; ``budget`` is shared by all groups of a tracker."""
+        """Start without reports; ``budget`` is shared by all groups of a tracker (`deliveries_budget`)."""
         self._budget = budget
         self._kept: dict[int, _Kept] = {}
         self._total: ShareDeliveries | None = None
@@ -50,10 +59,10 @@ class KeptDeliveries:
             return False
         if kept is not None:
             del self._kept[process]
-        elif len(self._kept) >= GATEWAYS_MAX:
-            del self._kept[next(iter(self._kept))]
-        elif self._budget.make_room(DELIVERIES_BYTES):
+        elif len(self._kept) < GATEWAYS_MAX and self._budget.make_room(DELIVERIES_BYTES):
             self._budget.left -= DELIVERIES_BYTES
+        elif self._kept:
+            del self._kept[next(iter(self._kept))]
         else:
             return False
         self._kept[process] = _Kept(event.sequence, event.deliveries)

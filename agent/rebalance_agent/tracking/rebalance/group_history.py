@@ -51,7 +51,7 @@ class GroupHistory:
         self.view: GroupView | None = None
         self.view_measured = False
         self.reports = MemberReports(context.report_budget)
-        self.deliveries = KeptDeliveries(context.report_budget)
+        self.deliveries = KeptDeliveries(context.deliveries_budget)
         self.doubly_owned = DoublyOwned(self.reports)
         self.totals = CounterTotals(now_ms, context.stall_limits.of(group))
         self.episodes = Episodes(context, self.reports, self.totals)

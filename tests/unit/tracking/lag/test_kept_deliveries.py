@@ -11,6 +11,7 @@ from rebalance_agent.model.reported.deliveries_event import DELIVERED_MAX, Deliv
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.lag.kept_deliveries import DELIVERIES_BYTES, GATEWAYS_MAX, KeptDeliveries
 from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.tracker import Tracker
 from support.memory import traced_memory
 from support.tracker.epochs import group_of_two
@@ -55,9 +56,29 @@ def test_the_number_of_gateways_and_the_memory_are_bounded():
     for number in range(GATEWAYS_MAX + 5):
         assert one.add(event(f"p{number}"))
     assert one.total.acquired == 100 * GATEWAYS_MAX
-    assert [other.add(event(f"p{number}")) for number in range(5)] == [True, True, True, False, False]
+    assert [other.add(event(f"p{number}")) for number in range(5)] == [True] * 5
+    assert other.total.acquired == 300
     one.clear()
     assert (one.total, budget.left) == (None, DELIVERIES_BYTES * GATEWAYS_MAX)
+
+
+def test_without_room_a_group_keeps_its_newest_gateways_and_a_group_without_any_gets_none():
+    budget = ReportBudget(2 * DELIVERIES_BYTES)
+    one, other = KeptDeliveries(budget), KeptDeliveries(budget)
+    for number in range(5):
+        assert one.add(event(f"p{number}", sums=replace(SUMS, acquired=100 + number)))
+    assert one.total.acquired == 103 + 104
+    assert not other.add(event())
+    assert other.total is None
+
+
+def test_gateways_do_not_displace_the_reports_of_members():
+    context = Tracker("cluster")._context
+    left = context.report_budget.left
+    deliveries = GroupHistory("g", context, T0).deliveries
+    for number in range(GATEWAYS_MAX):
+        deliveries.add(event(f"p{number}"))
+    assert context.report_budget.left == left
 
 
 def test_the_memory_of_a_report_is_counted():
