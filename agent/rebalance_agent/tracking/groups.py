@@ -137,10 +137,11 @@ class GroupStates:
         for name in seen.queues if isinstance(seen, DeadLetterQueuesSeen) else seen.topologies:
             if state := self._states.get(name):
                 if isinstance(seen, DeadLetterQueuesSeen):
-                    state.history.set_dead_letter_queue(seen.queues[name])
+                    changed = state.history.set_dead_letter_queue(seen.queues[name])
                 else:
-                    state.history.set_topology(seen.topologies[name])
-                self.refresh(state)
+                    changed = state.history.set_topology(seen.topologies[name])
+                if changed:
+                    self.refresh(state)
 
     def mark_changed(self, name: str) -> None:
         """Record that the group's view changed."""

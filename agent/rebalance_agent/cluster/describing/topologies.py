@@ -17,6 +17,7 @@ from rebalance_agent.groupprotocol.requests.streams_group_describe import (
     TOPOLOGY_AVAILABLE,
     encode_topology_request,
 )
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 from rebalance_agent.model.epoch_groups import StreamsTopology, Subtopology
 from rebalance_agent.model.group import GroupType
 
@@ -36,7 +37,10 @@ _Group = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TopologiesRead:
-    """Group -> topology, None if the group has none now; ``refused``: group -> why its topology is not known."""
+    """Group -> topology, None if the group has none now; ``refused``: group -> why its topology is not known.
+
+    A group whose coordinator moves is in neither.
+    """
 
     groups: Mapping[str, StreamsTopology | None] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -70,7 +74,9 @@ class Topologies:
         refused: dict[str, str] = {}
         for (name, _), frame in zip(places, answers, strict=True):
             try:
-                groups[name] = _topology(name, frame, version)
+                described = _described(name, frame, version)
+                if described is None or described["error_code"] not in COORDINATOR_MOVED:
+                    groups[name] = _topology(name, described)
             except (ClusterError, DecodeError) as error:
                 refused[name] = str(error)
         return TopologiesRead(groups, refused)
@@ -86,18 +92,26 @@ def _encode(name: str, version: int, correlation_id: int, client_id: str) -> byt
     return STREAMS_DESCRIBE.encode(correlation_id, client_id, [name], version)
 
 
-def _topology(name: str, frame: bytes | ClusterError, version: int) -> StreamsTopology | None:
-    """Return the topology in a response; None if the group does not exist, or has no topology that fits its topics.
+def _described(name: str, frame: bytes | ClusterError, version: int) -> _Group | None:
+    """Return the group in a response; None if the response does not contain it.
 
     Raises:
-        ClusterError: no response, an error, or too many bytes.
+        ClusterError: no response, or too many bytes.
         DecodeError: the bytes do not follow the schema.
     """
     if isinstance(frame, ClusterError):
         raise frame
     if len(frame) > RESPONSE_BYTES_MAX:
         raise ClusterError(f"the response has {len(frame)} bytes; at most {RESPONSE_BYTES_MAX} are read")
-    group = next((group for group in STREAMS_DESCRIBE.decode(frame, version) if group["group_id"] == name), None)
+    return next((group for group in STREAMS_DESCRIBE.decode(frame, version) if group["group_id"] == name), None)
+
+
+def _topology(name: str, group: _Group | None) -> StreamsTopology | None:
+    """Return the topology of a described group; None if it does not exist, or has no topology that fits its topics.
+
+    Raises:
+        ClusterError: an error, or too many bytes.
+    """
     if group is None:
         return None
     if reason := refusal(group):

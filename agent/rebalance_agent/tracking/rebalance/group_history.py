@@ -68,16 +68,22 @@ class GroupHistory:
         """Store new loads of the group's partitions."""
         self.version += self._loads.take(loads)
 
-    def set_dead_letter_queue(self, queue: DeadLetterQueue | None) -> None:
-        """Store the group's dead letter queue; None if it is unknown."""
-        self.version += queue != self._dead_letter_queue
+    def set_dead_letter_queue(self, queue: DeadLetterQueue | None) -> bool:
+        """Store the dead letter queue of a share group; None if it is unknown. Return whether it has changed."""
+        changed = queue != self._dead_letter_queue
+        self.version += changed
         self._dead_letter_queue = queue
+        return changed
 
-    def set_topology(self, topology: StreamsTopology | None) -> None:
-        """Store the topology of a streams group; None if it is unknown."""
-        self.version += topology != self._topology
+    def set_topology(self, topology: StreamsTopology | None) -> bool:
+        """Store the topology of a streams group; None if it is unknown. Return whether it has changed."""
+        # Nearly always the same object: a comparison of all names of many groups would delay the reading of records.
+        if topology is self._topology or topology == self._topology:
+            return False
+        self.version += 1
         self._topology = topology
         self.topology_bytes = sum(map(len, topology.names)) + NAME_BYTES * len(topology.names) if topology else 0
+        return True
 
     def add_report(self, event: MemberEvent, now_ms: int, *, stranger: bool) -> bool:
         """Add a member's report, as in `MemberReports.add`."""

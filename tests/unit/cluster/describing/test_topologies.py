@@ -15,6 +15,7 @@ from rebalance_agent.cluster.describing.frame_request import FrameRequest
 from rebalance_agent.cluster.describing.topologies import Topologies
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAMS_DESCRIBE, TOPOLOGY_AVAILABLE
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 from rebalance_agent.model.epoch_groups import StreamsTopology, Subtopology
 from rebalance_agent.model.group import GroupType
 
@@ -114,6 +115,15 @@ def test_a_group_without_a_topology_or_that_is_gone_has_none():
 
     assert read(edited(UNDESCRIBED, uninitialized))[0] is None
     assert read(GONE, 0)[0] is None
+
+
+@pytest.mark.parametrize("error", sorted(COORDINATOR_MOVED))
+def test_a_group_whose_coordinator_moves_keeps_its_topology(error):
+    def moving(group):
+        group.update(error_code=error, group_state="", topology=None, members=[])
+
+    found = Topologies(Brokers({"orders": edited(UNDESCRIBED, moving), "other": GONE})).read("orders".__eq__)
+    assert (found.groups, found.refused) == ({}, {})
 
 
 def test_subtopologies_are_in_the_order_of_their_numbers():

@@ -19,6 +19,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member, StreamsMember, TaskKind
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.tracking.groups import GroupStates
 from rebalance_agent.tracking.memory.state_budget import NAME_BYTES, TASK_BYTES, state_bytes
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, Tick, TopologiesSeen
 from rebalance_agent.tracking.tracker import Tracker
@@ -155,17 +156,24 @@ TOPOLOGY = StreamsTopology(1, (Subtopology("0", ("orders",), (), (), ("g-store-c
 
 def test_the_topology_is_in_the_view_and_counts_towards_the_memory():
     tracker = tracked(*BOTH)
-    feed(tracker, TopologiesSeen(T0 + 9_000, {"g": None}))
-    before, size, _ = tracker.view("g"), tracker.state_budget.size_bytes, tracker.changed()
+    before, _ = tracker.view("g"), tracker.changed()
     feed(tracker, TopologiesSeen(T0 + 9_000, {"g": TOPOLOGY, "other": TOPOLOGY}))
     assert (before.topology, tracker.view("g").topology, tracker.changed()) == (None, TOPOLOGY, {"g"})
     assert tracker.view("g").version > before.version
-    names = ("0", "orders", "g-store-changelog", "rates")
-    assert tracker.state_budget.size_bytes - size == sum(map(len, names)) + NAME_BYTES * len(names)
-    feed(tracker, TopologiesSeen(T0 + 9_000, {"g": TOPOLOGY}))
-    assert tracker.changed() == set(), "it is unchanged"
+    size = tracker.state_budget.size_bytes
     feed(tracker, TopologiesSeen(T0 + 9_000, {"g": None}))
-    assert (tracker.view("g").topology, tracker.state_budget.size_bytes) == (None, size)
+    assert tracker.view("g").topology is None
+    names = ("0", "orders", "g-store-changelog", "rates")
+    assert size - tracker.state_budget.size_bytes == sum(map(len, names)) + NAME_BYTES * len(names)
+
+
+def test_a_topology_that_has_not_changed_costs_no_work(monkeypatch):
+    """A poll puts all topologies every 15 seconds, and records wait while they are processed."""
+    tracker, refreshed = tracked(*BOTH, TopologiesSeen(T0 + 9_000, {"g": TOPOLOGY})), []
+    monkeypatch.setattr(GroupStates, "refresh", lambda _self, state: refreshed.append(state.group))
+    for topology in (TOPOLOGY, replace(TOPOLOGY)):
+        feed(tracker, TopologiesSeen(T0 + 9_000, {"g": topology}))
+    assert refreshed == []
 
 
 def test_a_group_of_another_type_has_no_topology():
