@@ -26,7 +26,7 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
         return RebalanceProtocol.UNKNOWN
     ids = {member.member_id for member in value.members}
     stayed = [member for member in before.members if member.member_id in ids and count_partitions(member.assigned)]
-    lost_all = before.protocol is RebalanceProtocol.COOPERATIVE and any(count_partitions(one.owned) for one in stayed)
-    if stayed and not lost_all:
-        return RebalanceProtocol.EAGER
+    if stayed:
+        proven = before.protocol is RebalanceProtocol.COOPERATIVE and any(count_partitions(one.owned) for one in stayed)
+        return RebalanceProtocol.COOPERATIVE if proven else RebalanceProtocol.EAGER
     return before.protocol if before.value.protocol == value.protocol else RebalanceProtocol.UNKNOWN

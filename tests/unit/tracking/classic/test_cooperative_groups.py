@@ -237,6 +237,13 @@ def test_cooperative_members_that_lost_all_partitions_may_have_stopped_long_befo
     assert second.stall.seconds == 20.0, "since generation 4, although no member proved again that it is cooperative"
 
 
+def test_members_that_lost_all_partitions_are_cooperative_under_another_cooperative_assignor():
+    members = member("a", (0, 1)), member("b", (2,)), member("c", (3,))
+    lost = record(41_000, 4, *members, joined=40_990, protocol="cooperative-range")
+    last = closing(watch(*START, *FIRST, *SECOND, listed(39_990), listed(40_000, "g"), lost, tick(90_000))[1])[-1]
+    assert (last.protocol, last.stall.seconds) == (RebalanceProtocol.COOPERATIVE, 41.0 - 23.08)
+
+
 def test_ownership_hints_do_not_make_an_eager_assignor_cooperative():
     tracker, events = watch(
         record(1_000, 1, member("a", ALL), protocol="failover"),
