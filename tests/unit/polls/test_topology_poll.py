@@ -104,6 +104,20 @@ def test_a_refused_group_keeps_its_topology_and_is_named(bench, caplog):
     assert "for example of 's': error 30: denied" in caplog.text
 
 
+def test_a_refused_group_is_named_once_although_other_groups_are_read_meanwhile(bench, caplog):
+    bench.answers["s"] = "error 30: denied"
+    bench.after(0)
+    bench.groups = ["s", "t"]
+    assert bench.after(READ_EVERY_S)[0] == ["t"]
+    assert bench.after(RETRY_S)[0] == ["s"]
+    assert caplog.text.count("for example of 's'") == 1
+    bench.answers["s"] = FIRST
+    bench.after(RETRY_S)
+    bench.answers["s"] = "error 30: denied"
+    bench.after(REFRESH_S)
+    assert caplog.text.count("for example of 's'") == 2, "it was read in between"
+
+
 def test_a_login_that_cannot_be_used_is_reported_once(bench, caplog):
     bench.error = InvalidInputError("kafka-python", "is not installed")
     for _ in range(2):

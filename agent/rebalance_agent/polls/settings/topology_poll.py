@@ -70,6 +70,7 @@ class TopologyPoll:
         self._unusable = False
         self._due: dict[str, float] = {}
         self._topologies: dict[str, StreamsTopology | None] = {}
+        self._refused = set[str]()  # groups whose last response was a refusal
         self._warned = LoggedReasons(_log, "topologies of streams groups are not shown: {}")
 
     def __call__(self) -> None:
@@ -109,5 +110,6 @@ class TopologyPoll:
             self._due |= {group: now + REFRESH_S for group, topology in found.groups.items() if topology}
             for group, reason in found.refused.items():
                 self._warned.warn(f"for example of {group!r}: {reason}")
-            if not found.refused:
+            self._refused = (self._refused & self._due.keys() - found.groups.keys()) | found.refused.keys()
+            if not self._refused:
                 self._warned.clear()
