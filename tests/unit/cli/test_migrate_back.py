@@ -104,7 +104,8 @@ def test_a_group_that_may_go_back_is_followed_although_the_policy_is_unknown(ask
 
 
 def test_a_group_without_consumers_is_not_followed(asked):
-    code, text = asked(replace(DONE, group_type=GroupType.SHARE), "--watch", "--back")
+    shared = replace(DONE, group_type=GroupType.SHARE)
+    code, text = asked(shared, "--watch", "--back", followed=[shared, ORDERS])
     assert (code, text.count("\n")) == (1, 1)
     assert "It is a share group" in text
 

@@ -131,6 +131,13 @@ def test_one_call_reads_few_groups_and_the_next_calls_read_the_others(bench):
     assert (len(first), sorted(first + second)) == (GROUPS_MAX, bench.groups)
 
 
+def test_groups_that_were_never_read_come_before_those_whose_last_read_failed(bench):
+    bench.groups = [f"s{number:03}" for number in range(6 * GROUPS_MAX)]
+    bench.answers = dict.fromkeys(bench.groups, "error 30: denied")
+    read = [name for _ in range(6) for name in bench.after(READ_EVERY_S)[0]]
+    assert sorted(read) == bench.groups
+
+
 def test_connections_are_closed_when_the_last_streams_group_is_gone(bench):
     bench.after(0)
     bench.groups = []

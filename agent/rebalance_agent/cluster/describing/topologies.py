@@ -118,7 +118,7 @@ def _topology(name: str, group: _Group | None) -> StreamsTopology | None:
         raise ClusterError(reason)
     described = group["topology"] or {}
     rows = described.get("subtopologies")
-    if group["error_code"] or not rows:
+    if not rows:
         return None
     description = _description(group)
     nodes = {row["subtopology_id"]: row["nodes"] for row in description["subtopologies"]} if description else {}

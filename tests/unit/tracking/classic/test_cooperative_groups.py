@@ -230,11 +230,14 @@ def test_cooperative_members_that_lost_all_partitions_may_have_stopped_long_befo
     """franz-go drops all partitions after an error, waits, and rejoins under the same id."""
     lost = (listed(39_990), listed(40_000, "g"), coop(41_000, 4, *_NONE_OWNED, joined=40_990))
     again = (listed(59_990), listed(60_000, "g"), coop(61_000, 5, *_NONE_OWNED, joined=60_990))
-    _, events = watch(*START, *FIRST, *SECOND, *lost, tick(50_000), *again, tick(90_000))
-    first, second = closing(events)[-2:]
+    more = member("a", (0,)), member("b", (2, 3)), member("c", (1,))
+    joined = (listed(79_990), listed(80_000, "g"), coop(81_000, 6, *more, joined=80_990))
+    _, events = watch(*START, *FIRST, *SECOND, *lost, tick(50_000), *again, tick(70_000), *joined, tick(110_000))
+    first, second, third = closing(events)[-3:]
     assert first.protocol is RebalanceProtocol.COOPERATIVE
     assert (first.stall.lower_seconds, first.stall.seconds) == (0.01, 41.0 - 23.08)
     assert second.stall.seconds == 20.0, "since generation 4, although no member proved again that it is cooperative"
+    assert third.stall.seconds == 20.0, "since generation 5, because not only the new member may have begun"
 
 
 def test_members_that_lost_all_partitions_are_cooperative_under_another_cooperative_assignor():

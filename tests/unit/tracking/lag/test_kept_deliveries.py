@@ -9,8 +9,9 @@ import pytest
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.reported.deliveries_event import DELIVERED_MAX, DeliveriesEvent, ShareDeliveries
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
-from rebalance_agent.tracking.lag.kept_deliveries import DELIVERIES_BYTES, GATEWAYS_MAX, KeptDeliveries
-from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.lag.kept_deliveries import ALL_BYTES_MAX, DELIVERIES_BYTES, GATEWAYS_MAX, KeptDeliveries
+from rebalance_agent.tracking.observations import MemberReported, Tick
+from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.tracker import Tracker
 from support.memory import traced_memory
@@ -101,6 +102,15 @@ def test_sums_are_bounded():
 def test_impossible_numbers_are_refused(name, value):
     with pytest.raises(InvalidInputError, match=rf"deliveries\.{name}"):
         replace(SUMS, **{name: value})
+
+
+def test_the_memory_of_a_group_that_is_forgotten_is_free_again():
+    tracker = Tracker("cluster")
+    feed(tracker, *reported(event("p"), event("q")))
+    budget = tracker._context.deliveries_budget
+    assert budget.left == ALL_BYTES_MAX - 2 * DELIVERIES_BYTES
+    feed(tracker, Tick(T0 + 61_000 + 2 * REVISE_MAX_MS))
+    assert budget.left == ALL_BYTES_MAX, "no record of the group was read"
 
 
 def test_the_view_of_a_share_group_has_its_deliveries():
