@@ -10,6 +10,7 @@ from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.polls.settings.topology_poll import (
     GROUPS_MAX,
+    NAMES_MAX,
     READ_EVERY_S,
     REFRESH_S,
     RETRY_S,
@@ -129,6 +130,16 @@ def test_one_call_reads_few_groups_and_the_next_calls_read_the_others(bench):
     bench.groups = [f"s{number:02}" for number in range(GROUPS_MAX + 5)]
     first, second = bench.after(0)[0], bench.after(READ_EVERY_S)[0]
     assert (len(first), sorted(first + second)) == (GROUPS_MAX, bench.groups)
+
+
+def test_the_names_of_all_topologies_are_bounded(bench, caplog):
+    half = StreamsTopology(1, (), ("n" * (NAMES_MAX // 2),))
+    bench.groups = ["r", "s", "t"]
+    bench.answers = {"r": half, "s": half, "t": StreamsTopology(1, (), ("n",))}
+    assert bench.after(0)[1] == {"r": half, "s": half, "t": None}
+    assert "for example of 't': the names of all topologies have more than" in caplog.text
+    bench.answers["r"] = FIRST
+    assert bench.after(REFRESH_S)[1] == {"r": FIRST, "s": half, "t": bench.answers["t"]}
 
 
 def test_groups_that_were_never_read_come_before_those_whose_last_read_failed(bench):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from rebalance_agent.cluster.collector_context import CollectorContext
@@ -16,7 +16,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import TopologiesSeen
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["GROUPS_MAX", "READ_EVERY_S", "REFRESH_S", "RETRY_S", "TopologyPoll", "TopologyReader"]
+__all__ = ["GROUPS_MAX", "NAMES_MAX", "READ_EVERY_S", "REFRESH_S", "RETRY_S", "TopologyPoll", "TopologyReader"]
 
 READ_EVERY_S = 15.0
 """Seconds between checks for streams groups whose topology is due; the topology of a new group is read this soon."""
@@ -29,6 +29,9 @@ RETRY_S = 60.0
 
 GROUPS_MAX = 20
 """Maximum number of groups whose topologies one check reads, with one request each."""
+
+NAMES_MAX = 16 << 20
+"""Maximum number of characters in the names of all topologies that are kept; a topology beyond it is not shown."""
 
 _NOW = float("-inf")
 
@@ -106,10 +109,27 @@ class TopologyPoll:
         except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
             self._warned.warn(failure_reason(error, "topologies", _log))
         else:
-            self._topologies |= found.groups
+            refused = {**found.refused, **self._keep(found.groups)}
             self._due |= {group: now + REFRESH_S for group, topology in found.groups.items() if topology}
-            for group, reason in found.refused.items():
+            for group, reason in refused.items():
                 self._warned.warn(f"for example of {group!r}: {reason}")
-            self._refused = (self._refused & self._due.keys() - found.groups.keys()) | found.refused.keys()
+            self._refused = (self._refused & self._due.keys() - found.groups.keys()) | refused.keys()
             if not self._refused:
                 self._warned.clear()
+
+    def _keep(self, found: Mapping[str, StreamsTopology | None]) -> dict[str, str]:
+        """Keep the topologies; return, by group, why one is not kept."""
+        self._topologies |= dict.fromkeys(found)
+        room = NAMES_MAX - sum(map(_characters, self._topologies.values()))
+        refused: dict[str, str] = {}
+        for group, topology in found.items():
+            if (size := _characters(topology)) > room:
+                refused[group] = f"the names of all topologies have more than {NAMES_MAX} characters"
+            else:
+                room -= size
+                self._topologies[group] = topology
+        return refused
+
+
+def _characters(topology: StreamsTopology | None) -> int:
+    return sum(map(len, topology.names)) if topology else 0
