@@ -1,7 +1,7 @@
 """Finds constructs in topic patterns that RE2 lacks: with the consumer protocol, brokers use RE2 (KIP-848).
 
 This module finds constructs of Java's, librdkafka's and Python's patterns, but not every error: the broker decides.
-This was measured with re2j 1.8, the library of brokers 4.3.
+This was measured with re2j 1.8, the library of brokers 4.3 and 4.4.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Decides whether a group can change to the consumer protocol (KIP-848) online, and with what effects. Pure.
 
-The brokers' refusals were measured on Kafka 4.3.0; ``tests/slow/migration`` repeats the measurement, and
-``docs/migrate.md`` lists them. A group without members can always change, because brokers replace the empty group.
+The brokers' refusals were measured on Kafka 4.3.0 and 4.4.0; ``tests/slow/migration`` repeats the measurement,
+and ``docs/migrate.md`` lists the refusals. A group without members can always change, because brokers replace the empty
+group.
 """
 
 from __future__ import annotations

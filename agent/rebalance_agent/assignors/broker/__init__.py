@@ -8,7 +8,7 @@
 Given the broker's order of members and topics, results are identical. A roster sorts both by name: the loads are the
 same, but other members may have one partition more.
 
-Source: measured against the classes of Kafka 4.3.0 (``tests/peers/test_kafkas_own_broker_assignors.py``).
+Source: measured against the classes of Kafka 4.4.0 (``tests/peers/test_kafkas_own_broker_assignors.py``).
 """
 
 from __future__ import annotations

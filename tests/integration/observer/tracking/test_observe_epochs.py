@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import closing
 
 import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from support.members.share_consumer import share_consumer
-from support.observer.observing import KIP_848, create_topic, events, eventually, members, observing, slow_to_give_up
+from support.migration.members import Broker, EpochMember
+from support.observer.observing import (
+    KIP_848,
+    PATIENCE_S,
+    create_topic,
+    events,
+    eventually,
+    members,
+    observing,
+    slow_to_give_up,
+)
 
 pytestmark = pytest.mark.integration
+
+INTERVAL_MS = 3_000
+"""Shortest time between two assignments of the coordinator (KIP-1263)."""
 
 
 @pytest.fixture
@@ -51,6 +66,37 @@ def test_a_consumer_groups_join_and_leave_are_two_rebalances_with_their_moves(ka
     phases = joined["phases"]
     assert phases["started_ms"] <= phases["joined_ms"] <= phases["completed_ms"]
     assert 0 <= joined["stall"]["lower_seconds"] <= joined["stall"].get("seconds", 29) < 30
+
+
+def test_the_wait_for_the_assignor_is_apart_from_the_wait_for_members(kafka, names):
+    """The second member joins soon after the first assignment, so the coordinator waits before it assigns again."""
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    name, change = "consumer.assignment.interval.ms", AlterConfigOpType.SET
+    interval = ConfigEntry(name, str(INTERVAL_MS), incremental_operation=change)
+    resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=[interval])
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    one, two = EpochMember(group, (topic,)), EpochMember(group, (topic,))
+    with observing(bootstrap, events_topic=published, settle_seconds=0.2), closing(Broker(bootstrap)) as broker:
+
+        def held(*members):
+            assert [each.beat(broker) for each in members] == [(0, None)] * len(members)
+            return [sum(len(row["partitions"]) for row in each.partitions) for each in members]
+
+        assert one.join(broker) == (0, None)
+        eventually(lambda: held(one) == [4])
+        assert two.join(broker) == (0, None)
+        eventually(lambda: held(one, two) == [2, 2])
+        joined = eventually(
+            lambda: [each for each in _closing(bootstrap, published, group) if each["causes"] == ["member_joined"]]
+        )[-1]
+        for each in (one, two):
+            each.leave(broker)
+    phases = joined["phases"]
+    assert joined["assignor_wait_seconds"] == (phases["joined_ms"] - phases["started_ms"]) / 1000
+    assert 0 < joined["assignor_wait_seconds"] <= INTERVAL_MS / 1000 + 1
+    assert phases["joined_ms"] <= phases["completed_ms"]
 
 
 def test_the_member_that_a_rebalance_waits_for_is_named_while_it_runs(kafka, names):
