@@ -100,7 +100,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="with --watch: follow the way back, until the group is classic again",
     )
     add_output_flag(
-        parser, "text", json_help="short for --output json; with --watch one line per step, then the report (none after NO-GO)"
+        parser,
+        "text",
+        json_help="short for --output json; with --watch one line per step, then the report (none after NO-GO)",
     )
     add_cluster_flags(parser, "the cluster")
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
