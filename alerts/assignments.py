@@ -46,9 +46,9 @@ ONE_HOST = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
     """,
     "Many topics of $group are on one host each",
-    "For $for, {{ $value | humanizePercentage }} of the topics of consumer group $group that could be on several hosts "
-    "have each been entirely on one host. If a host fails, all partitions of such a topic are stalled; until then, "
-    "that host has the topic's whole load.",
+    "Several hosts could share the topics of consumer group $group. But for $for, all partitions of a topic were owned "
+    "by members on one host, for {{ $value | humanizePercentage }} of these topics. If that host fails, all partitions of "
+    "the topic are stalled; until then, the host has the topic's whole load.",
     "This is urgent only if a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
 )
 

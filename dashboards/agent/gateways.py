@@ -43,8 +43,8 @@ FRAMES = Panel(
     "Gateways: strategy outcomes",
     "Do groups use the strategy of their gateway? **assigned**: the strategy computed the assignment. "
     "**not_chosen**: the group used another assignor, because a member without a gateway does not offer the "
-    "strategy. **misfit, foreign**: the strategy was not offered, because it does not match the client. **failed**: "
-    "the client's frame was forwarded unchanged.",
+    "strategy. **misfit**: the strategy is eager and the client is cooperative, or the reverse. **foreign**: the "
+    "client does not use assignors of consumers. **failed**: the client's frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
     empty="none in this time range",

@@ -149,10 +149,12 @@ GATEWAY_OUTCOMES = agent_row(
     "gateway_group_frames_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "JoinGroup and SyncGroup of groups with a rule, by result. offered: the strategy was inserted before the client's "
-    "own assignors; misfit, foreign: the strategy was not inserted, because it does not match the client; chosen: the "
-    "generation uses the strategy; not_chosen: the generation uses another assignor, which all members offer; "
-    "assigned: the leader's assignment was replaced; assign_failed, assign_late: the leader's assignment was not "
+    "JoinGroup and SyncGroup requests of groups with a rule, by result. offered: the strategy was inserted before the "
+    "client's own assignors; misfit: it was not inserted, because it is eager and the client is cooperative, or the "
+    "reverse; foreign: it was not inserted, because the client (such as Kafka Connect) does not use assignors of "
+    "consumers; chosen: the generation uses the strategy; not_chosen: the generation uses another assignor, which all "
+    "members offer; assigned: the leader's assignment was replaced; assign_failed: the strategy failed, so the "
+    "leader's assignment was not replaced; assign_late: the strategy took too long, so the leader's assignment was not "
     "replaced; sent_back: the client has to rejoin; failed: the client's bytes were forwarded unchanged.",
     "frames",
     {
@@ -221,16 +223,17 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Acts of the gateway on seats. hold: the gateway held the JoinGroup of a newcomer (in groups of KIP-848: its "
+    "Acts of the gateway on seats. Acts: hold: the gateway held the JoinGroup of a newcomer (in groups of KIP-848: its "
     "first heartbeat); seat: a newcomer joined with a new seat; admit: a newcomer joined after it had waited "
     "until the next multiple of gateway_admission_seconds; handover: a newcomer took the seat of its predecessor; "
     "claim: the gateway requested the lock of a seat that a gateway offers; pass_join: the JoinGroup was forwarded "
     "unchanged; keep: the gateway answered a leave and kept the seat; give_up: the gateway removed the member of a "
     "seat without a consumer; pass_leave: the leave was forwarded unchanged; restore: a member continued with the "
-    "seat that it had before the gateway restarted. done: without an error; failed: an error in the gateway, or no "
-    "response; refused: the coordinator refused the act; predicted: the act would have been done (mode 'observe'). "
-    "Acts with outcome done are counted again once their result is known. right: the group did not rebalance for a "
-    "handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "
+    "seat that it had before the gateway restarted. Outcomes: done: without an error; failed: an error in the "
+    "gateway, or no response; refused: the coordinator refused the act; predicted: the act would have been done "
+    "(mode 'observe'). "
+    "Acts with outcome done are counted again once their result is known. right: a handover caused no rebalance, "
+    "newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "
     "consumer whose seat was given up sent no more requests; wrong: the opposite; unknown: neither can be proven.",
     "acts",
     {
@@ -270,9 +273,9 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time that newcomers waited (mode 'on') or would have waited (mode 'observe') for the next multiple of "
-    "gateway_admission_seconds after the hold, summed over newcomers: the delay before they started to "
-    "consume.",
+    "Time that newcomers waited (mode 'on') or would have waited (mode 'observe') after the hold, until newcomers "
+    "join together (when the clock reaches a multiple of gateway_admission_seconds), summed over newcomers. They start "
+    "to consume later by this time.",
     "seconds",
     {"mode": SEAT_MODES},
 )

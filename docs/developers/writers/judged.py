@@ -83,12 +83,12 @@ def tables(summary: Mapping[str, Any]) -> str:
     runs = summary["runs"]
     rows = [_with_share(run) for run in runs]
     rows.append(_with_share({"seed": "all", **{key: sum(run[key] for run in runs) for key in _SUMMED}}))
-    faults = ", ".join(f"{_PLAYED.get(name, name)} {count}" for name, count in summary["played"].items())
+    faults = "; ".join(f"{_PLAYED.get(name, name)}: {count}" for name, count in summary["played"].items())
     return "\n".join(
         [
             *_table(_RUNS, rows),
             "",
-            f"Changes and faults, with their counts: {faults}.",
+            f"Number of changes and faults: {faults}.",
             "",
             "By kind of change and by how often the group commits, of both observers:",
             "",

@@ -57,7 +57,7 @@ def test_kinds_of_change_have_the_tightness_of_all_runs(summary):
     assert row(text, "kill", "1 s")[:6] == ["4", "75 %", "1", "1", "1.25", "1.25"]
     assert row(text, "kill", "1 s")[-1].startswith("missed: false")
     assert row(text, "start", "5 s")[-1] == "missed: nothing played"
-    assert "Changes and faults, with their counts: kill 21." in text
+    assert "Number of changes and faults: kill: 21." in text
 
 
 def test_only_the_part_between_the_marks_is_replaced(summary):
