@@ -80,7 +80,14 @@ def write_notes(release: Release) -> str:
     notes = section(text, title) or ""
     if release.address:
         notes = absolute_links(page, notes, release.address, ROOT)
-    if len(notes) > NOTES_MAX:
-        raise StepError(f"the notes have {len(notes)} characters; GitHub accepts {NOTES_MAX}")
-    (release.folder / "notes.md").write_text(notes + "\n", encoding="utf-8")
-    return f"section {title}: {len(notes):,} characters"
+    shortened = shorten(notes, release.address.file(page) if release.address else page)
+    (release.folder / "notes.md").write_text(shortened + "\n", encoding="utf-8")
+    return f"section {title}: {len(shortened):,} of {len(notes):,} characters"
+
+
+def shorten(notes: str, changelog: str) -> str:
+    """Keep as many whole entries as GitHub accepts; a last line then links to the ``changelog`` with all of them."""
+    if len(notes) <= NOTES_MAX:
+        return notes
+    end = f"\n\nThe [changelog]({changelog}) has all entries."
+    return notes[: notes.rindex("\n- ", 0, NOTES_MAX - len(end))] + end

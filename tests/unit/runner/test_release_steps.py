@@ -13,7 +13,7 @@ from docs.developers.site.repository_address import Address
 
 from rebalance_agent.clock import FakeClock
 from supply.release import command
-from supply.release.agreement import section
+from supply.release.agreement import NOTES_MAX, section, shorten, write_notes
 from supply.release.chart_metadata import CHART, filled, problems
 from supply.release.interpreters import interpreter
 from supply.release.run_program import run_program
@@ -147,6 +147,21 @@ def test_an_address_has_the_tag_or_the_default_branch():
     assert read_address(environment, "v1") == Address("https://github.com/a/b", "v1")
     assert read_address(environment, "") == Address("https://github.com/a/b", "HEAD")
     assert read_address({}, "v1") is None
+
+
+def test_notes_that_are_too_long_end_with_a_whole_entry_and_a_link():
+    entry = "- An entry\n  of two lines."
+    notes = "\n".join([entry] * (NOTES_MAX // len(entry)))
+    kept, link = shorten(notes, "CHANGELOG.md").rsplit("\n\n", 1)
+    assert (len(kept) > NOTES_MAX - 100, len(f"{kept}\n\n{link}") <= NOTES_MAX) == (True, True)
+    assert kept.endswith(entry)
+    assert link == "The [changelog](CHANGELOG.md) has all entries."
+    assert shorten(entry, "CHANGELOG.md") == entry
+
+
+def test_the_changelog_gives_notes_that_are_accepted(tmp_path):
+    write_notes(Release(tmp_path, tmp_path, {}, ADDRESS))
+    assert 1_000 < len((tmp_path / "notes.md").read_text(encoding="utf-8")) <= NOTES_MAX
 
 
 def test_a_versions_section_ends_at_the_next():
