@@ -47,8 +47,8 @@ ONE_HOST = Alert(
     """,
     "Many topics of $group are on one host each",
     "Several hosts could share the topics of consumer group $group. But for $for, all partitions of a topic were owned "
-    "by members on one host, for {{ $value | humanizePercentage }} of these topics. If that host fails, all partitions of "
-    "the topic are stalled; until then, the host has the topic's whole load.",
+    "by members on one host, for {{ $value | humanizePercentage }} of these topics. If that host fails, all "
+    "partitions of the topic are stalled; until then, the host has the topic's whole load.",
     "This is urgent only if a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
 )
 
