@@ -49,8 +49,8 @@ _WHY = {
   which stalls partitions. In all later rebalances of these groups, consumers return to their seats without a stall, so
   the normal 95th percentile of their stalls is 0.""",
     "KafkaGroupStallBudgetBurnPossible": """static members restart and return without a rebalance. In this simulation,
-  they do not commit, so the time when they resumed is unknown, and the upper bound of the next rebalance begins at the
-  restart.""",
+  they do not commit, so the time when they resumed is unknown, and the upper [bound](glossary.md#stalls) of the next
+  rebalance begins at the restart.""",
     "KafkaGroupStalled": """autoscaling stopped one of two static members. Static members send no LeaveGroup, so half of
   the partitions were stalled until its session ended, 45 s later.""",
     "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of one topic to one of two members, and all

@@ -42,7 +42,6 @@ _OUTSIDE = (
 """The site's pages outside ``docs/``, without the runbooks of alerts."""
 
 _PARENTS = {
-    "docs/boards": "docs/import-boards.md",
     "docs/developers": "docs/developers/README.md",
     "docs/developers/decisions": "docs/developers/README.md",
     "docs/strategies": "docs/strategies/README.md",

@@ -20,6 +20,7 @@ _HEAD = """\
 Flags override the environment, the environment overrides the file (`--config FILE` or `REBALANCE_AGENT_CONFIG`, YAML or
 TOML), and the file overrides the defaults. `/config` of a running process shows the effective settings without secrets.
 [Observe](../observe.md#settings) describes files, Kafka properties and files of Java clients.
+The [glossary](../glossary.md) explains terms such as *generation*.
 """
 
 _PARTS = {
