@@ -14,11 +14,14 @@ from supply.release.run_steps import StepError
 from supply.release.settings import ROOT, Release
 
 UNRELEASED = {
-    "README.md": ("No release is on PyPI yet", "pip install '.["),
+    "README.md": ("No release is on PyPI yet", "pip install '.[", "First build"),
+    "agent/rebalance_agent/extras.py": ("in a checkout",),
     "docs/**/*.md": ("no release is on PyPI yet", "pip install '.["),
+    "docs/inject-a-sidecar.md": ("First build",),
     "docs/operate.md": ("The images are not published yet",),
+    "helm/rebalance-agent/README.md*": ("The images are not published yet", "--set image.registry=registry.example"),
 }
-"""Pages (a glob pattern) -> words that are true only until the first release."""
+"""Files (a glob pattern) -> words that are true only until the first release."""
 
 NOTES_MAX = 125_000
 """Characters of a release's notes that GitHub accepts."""
@@ -57,7 +60,7 @@ def check_versions(release: Release) -> str:
 
 
 def unreleased_words(root: Path) -> Iterator[str]:
-    """The words of `UNRELEASED` that the pages have."""
+    """The words of `UNRELEASED` that the files have."""
     for pattern, words in UNRELEASED.items():
         for page in sorted(root.glob(pattern)):
             text = " ".join(page.read_text(encoding="utf-8").split())
