@@ -112,6 +112,7 @@ def _alert(own: Mapping[str, object]) -> Schema:
 def _parameter(key: str, value: object) -> Schema:
     by_key: dict[str, Schema] = {
         "across": {"enum": ["sum", "max"]},
+        "before": _DURATION,
         "for": _DURATION,
         "keep_firing_for": _DURATION,
         "severity": {"enum": list(SEVERITIES)},
