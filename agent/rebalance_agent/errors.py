@@ -44,6 +44,7 @@ __all__ = [
     "RebalanceAgentError",
     "StrategyFailedError",
     "WrongField",
+    "check_hint",
 ]
 
 
@@ -113,3 +114,9 @@ class ListenError(RebalanceAgentError):
         """``reason``: the operating system's text."""
         super().__init__(f"cannot listen on {address}: {reason}")
         self.address = address
+
+
+def check_hint(role: str = "") -> str:
+    """Return the sentence after a `ClusterError`: which command finds the cause. ``role``: see `check --role`."""
+    command = f"check --role {role}" if role else "check"
+    return f"`rebalance-agent {command}` with the same settings tests servers, login and permissions"

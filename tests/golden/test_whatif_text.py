@@ -57,6 +57,15 @@ def test_a_single_rebalance_counts_for_skew_only(quiet, capsys):
     assert "Moves and stalls are not predicted: the first recorded rebalance counts for skew only.\n" in out
 
 
+def test_an_unknown_group_of_a_file_is_reported_with_the_closest_name(quiet, capsys):
+    events = [replace(clustered(1)[0], group=group) for group in ("orders", "billing", "x" * 2_000)]
+    Path("events.ndjson").write_bytes(b'[]\n{"group": 1}\n' + lines(events))
+    for group, meant in (("oders", "; did you mean orders?"), ("shipping-eu", ""), ("x" * 1_999, "")):
+        code, out, err = run(capsys, group, "--events", "events.ndjson")
+        assert (code, out) == (1, "")
+        assert err == f"rebalance-agent whatif: there is no group {group!r} in events.ndjson{meant}\n"
+
+
 @pytest.mark.parametrize("history", HISTORIES)
 def test_the_text_equals_the_golden_file(history, quiet, capsys):
     Path("events.ndjson").write_bytes(HISTORIES[history]())

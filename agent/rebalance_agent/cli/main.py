@@ -21,7 +21,7 @@ from rebalance_agent.cli.color_flag import choose_colors
 from rebalance_agent.cli.command_list import COMMANDS
 from rebalance_agent.cli.command_parser import CommandParser, refuse
 from rebalance_agent.cli.saved_help import saved_help
-from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
+from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError, check_hint
 from rebalance_agent.extras import install_text
 from rebalance_agent.visible_names import did_you_mean
 
@@ -85,8 +85,7 @@ def _main(arguments: list[str]) -> int:
         text = "\n".join(map(printable, str(error).split("\n")))
         print(f"rebalance-agent {command}: {text}", file=sys.stderr)
         if isinstance(error, ClusterError):
-            hint = "`rebalance-agent check` with the same settings tests servers, login and permissions"
-            print(hint, file=sys.stderr)
+            print(check_hint(), file=sys.stderr)
         codes: dict[type[RebalanceAgentError], int] = getattr(options, "exit_codes", EXIT_CODES)
         return next(code for kind, code in codes.items() if isinstance(error, kind))
 

@@ -7,7 +7,6 @@ its ``socket.timeout.ms``, which ends a request cleanly.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
@@ -22,7 +21,6 @@ __all__ = [
     "AdminAnswers",
     "answered_offset",
     "answered_offsets",
-    "login_hint",
 ]
 
 REQUEST_TIMEOUT_S = 300.0
@@ -75,20 +73,6 @@ def _timed_out() -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))  # noqa: SLF001 - librdkafka's own spelling
     return future
-
-
-_ACCEPTED = re.compile(r"0/\d+ brokers are down")
-"""librdkafka's text if servers accept connections but close them at the first request."""
-
-
-def login_hint(last_error: str, protocol: str) -> str:
-    """Return what to change after ``last_error`` under ``security.protocol``; empty if it is not about a login."""
-    if not _ACCEPTED.fullmatch(last_error) or protocol.lower().startswith("sasl"):
-        return ""
-    return (
-        "the servers accept connections but no requests: if they require a login, set security.protocol to "
-        "SASL_PLAINTEXT or SASL_SSL"
-    )
 
 
 def answered_offset(answer: Future[Any]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCol
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
-from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, answered_offsets, login_hint
+from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, answered_offsets
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
 from rebalance_agent.cluster.describing.broker_client import BrokerClient, client_settings
+from rebalance_agent.cluster.describing.connection_errors import ConnectionErrors
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.cluster.group_answers import STATES, group_description, listed_group
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
@@ -38,9 +38,6 @@ _TUNING = {
     # takes half of a processor. Connections to all brokers cost little, since listing groups needs them all.
     "enable.sparse.connections": "false",
 }
-
-_STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
-"""The end of a connection error's text, which concerns only librdkafka."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -79,11 +76,9 @@ class Cluster:
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         """Create the client with librdkafka's ``properties``; it connects in the background."""
-        self._last_error = ""
-        self._lost = False
-        self._protocol = properties.get("security.protocol", "")
+        self._errors = ConnectionErrors(properties.get("security.protocol", ""))
         tuned = {**properties, **_TUNING}
-        self._admin = AdminClient({"error_cb": self._on_error} | with_token_callback(tuned))
+        self._admin = AdminClient({"error_cb": self._errors} | with_token_callback(tuned))
         self._properties = properties
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
         self._describer = IsolatedDescriber(tuned, ANSWER_TIMEOUT_S)
@@ -248,13 +243,7 @@ class Cluster:
     def lost(self) -> bool:
         """Return whether all connections went down since the last call. It sends no request."""
         self._admin.poll(0)
-        lost, self._lost = self._lost, False
-        return lost
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._last_error = error.str()
-        if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own codes begin so
-            self._lost = True
+        return self._errors.lost()
 
     def _answered(
         self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
@@ -269,6 +258,7 @@ class Cluster:
                 failure = error
         if failure is not None and not values:
             self._fail(failure, doing)
+        self._errors.answered()
         return values
 
     @contextlib.contextmanager
@@ -278,16 +268,19 @@ class Cluster:
             yield
         except KafkaException as error:
             self._fail(error, what)
+        self._errors.answered()
 
     def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
         # "Timed out" alone does not help: only the error callback gets the connections' own errors.
-        self._last_error = ""
-        self._admin.poll(0)
         cause = error.args[0] if isinstance(error, KafkaException) else error
-        if self._last_error and cause.code() in NO_ANSWER:
-            text = login_hint(self._last_error, self._protocol) or _STATE.sub("", self._last_error)
+        unanswered = cause.code() in NO_ANSWER
+        if not unanswered:
+            self._errors.answered()
+        self._admin.poll(0)
+        text = self._errors.text
+        if text and unanswered:
             raise ClusterError(f"{doing}: {text}") from None
-        raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
+        raise_cluster_error(error, f"{doing} ({text})" if text else doing)
 
 
 def _id_text(topic_id: object) -> str:

@@ -101,4 +101,5 @@ def test_explain_without_a_response_of_the_brokers_ends_with_1(capsys):
     code, text = explained_at(address, capsys, "orders", "orders=sticky")
     assert code == 1
     assert "The gateway adds sticky before the client's own assignors" in text
-    assert "The group's state is not known" in text
+    assert "The group's state is not known: describing groups: " in text
+    assert "Connection refused" in text

@@ -294,6 +294,24 @@ def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
 
 
 @pytest.mark.parametrize(
+    ("wanted", "meant"), [("oders", "; did you mean orders?"), ("oders*", "; did you mean orders?"), ("billing", "")]
+)
+def test_a_filter_that_matches_no_group_is_reported_with_the_closest_name(agent, capsys, wanted, meant):
+    code, out, err = run(capsys, "watch", wanted, "--once")
+    assert (code, [line.split()[0] for line in out.splitlines()]) == (1, ["GROUP"])
+    assert err == f"rebalance-agent watch: none of the 2 groups matches {wanted!r}{meant}\n"
+
+
+def test_a_filter_that_does_not_match_the_only_group_is_reported(monkeypatch, capsys, agent):
+    api, *_ = api_of(full_view("or\x1bders"), events=[])
+    monkeypatch.setattr(watch, "agent_api", lambda _options: api)
+    code, _, err = run(capsys, "watch", "oders", "--once")
+    assert code == 1
+    assert err.startswith("rebalance-agent watch: the only group does not match 'oders'; did you mean or")
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
     ("error", "command", "code"),
     [
         (NotKnownError("there is no group '\x1b'"), ("explain", "nobody"), 1),

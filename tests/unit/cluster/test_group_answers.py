@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -19,6 +18,7 @@ from rebalance_agent.cluster.describing.answer_lines import (
     read_offsets,
     request_line,
 )
+from rebalance_agent.cluster.describing.connection_errors import ConnectionErrors
 from rebalance_agent.cluster.describing.describing_process import answer_lines
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
@@ -82,11 +82,11 @@ def answering(monkeypatch):
 
             def __call__(self, groups):
                 request = json.loads(request_line(groups, operations=False))
-                return dict(map(read_answer, answer_lines(Client({}), self._ask, request, deque(maxlen=1))))
+                return dict(map(read_answer, answer_lines(Client({}), self._ask, request, ConnectionErrors(""))))
 
             def committed(self, groups):
                 request = json.loads(offsets_request_line(groups))
-                return dict(map(read_offsets, answer_lines(Client({}), self._ask, request, deque(maxlen=1))))
+                return dict(map(read_offsets, answer_lines(Client({}), self._ask, request, ConnectionErrors(""))))
 
         monkeypatch.setattr(module, "AdminClient", Client)
         monkeypatch.setattr(module, "IsolatedDescriber", Described)

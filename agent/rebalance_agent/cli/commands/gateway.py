@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 
 from rebalance_agent.advice import history_of
@@ -12,12 +13,13 @@ from rebalance_agent.cli.inputs.cluster_settings import similar_group
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.errors import ClusterError, check_hint
 from rebalance_agent.gateway.group_rules import parse_rules
 from rebalance_agent.gateway.past.past_seats import past_seats
 from rebalance_agent.gateway.seat_rules import SeatRule, parse_seat_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.text_types import SERVERS
 from rebalance_agent.runtime.watch.history_reader import read_past
 from rebalance_agent.tracking.observations import DescribedGroup
 
@@ -88,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     admission = settings.gateway_admission_seconds
     similar = "" if now or unknown else similar_group(properties, args.explain)
     print(explain(rules, args.explain, now, unknown, seats, past, admission_seconds=admission, similar=similar), end="")
+    if unknown and properties.get(SERVERS):
+        print(check_hint("gateway"), file=sys.stderr)
     rule = rules.of(args.explain)
     return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
 
@@ -113,7 +117,7 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
     """Return the described group, or None and the reason; None and an empty string if there is no such group."""
-    if not properties.get("bootstrap.servers"):
+    if not properties.get(SERVERS):
         return None, "kafka.bootstrap.servers contains no broker"
     try:
         described = Cluster(properties).describe_groups([group])

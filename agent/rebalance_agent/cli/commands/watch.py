@@ -28,6 +28,7 @@ from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import WatchRow, group_rows, groups_text, matching
 from rebalance_agent.ui.terminal import is_live
 from rebalance_agent.ui.words import printable
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["add_parser", "run"]
 
@@ -124,8 +125,8 @@ def _once(groups: GroupSource, caveat: Callable[[], str], options: argparse.Name
     rows = matching(group_rows(answer, options.sort), options.filter)
     print(groups_text(rows) if options.output == "table" else _written(answer, rows, options.output))
     if not rows:
-        nothing = _no_match(options.filter, answer.total) if answer.total else _without_groups(options)
-        print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
+        nothing = _no_match(options.filter, answer) if answer.total else _without_groups(options)
+        print(f"rebalance-agent watch: {printable(nothing)}", file=sys.stderr)
     return int(not rows and answer.total > 0)
 
 
@@ -138,9 +139,10 @@ def _without_groups(options: argparse.Namespace) -> str:
     )
 
 
-def _no_match(wanted: str, total: int) -> str:
+def _no_match(wanted: str, answer: GroupList) -> str:
+    total = answer.total
     groups = f"none of the {total:,} groups matches" if total > 1 else "the only group does not match"
-    return f"{groups} {wanted!r}"
+    return f"{groups} {wanted!r}{did_you_mean(wanted, [summary.group for summary in answer.groups])}"
 
 
 def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:

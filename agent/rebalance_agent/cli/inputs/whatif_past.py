@@ -23,6 +23,7 @@ from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.sinks.split_events import whole_events
 from rebalance_agent.runtime.watch.history_reader import GroupPast
+from rebalance_agent.visible_names import did_you_mean, is_text
 
 __all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "find_past"]
 
@@ -31,6 +32,12 @@ LINE_BYTES_MAX = 4 << 20
 
 EVENTS_MAX = 200_000
 """Maximum number of events of one group in a file; more events would take too much memory for a command."""
+
+OTHERS_MAX = 10_000
+"""Maximum number of other groups in a file whose names are compared with the group's name."""
+
+OTHER_CHARACTERS_MAX = 1_000
+"""Maximum number of characters of such a name; longer names are not compared."""
 
 
 def find_past(options: argparse.Namespace) -> GroupPast:
@@ -71,9 +78,10 @@ def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
 
 def _from_file(name: str, group: str) -> GroupPast:
     with open_lines("--events", name) as stream:
-        events = tuple(whole_events(_of_group(name, stream, group)))
+        others: set[str] = set()
+        events = tuple(whole_events(_of_group(name, stream, group, others)))
     if not events:
-        raise NotKnownError(f"there is no group {group!r} in {name}")
+        raise NotKnownError(f"there is no group {group!r} in {name}{did_you_mean(group, sorted(others))}")
     clusters = sorted({event.cluster_id for event in events if isinstance(event, GenerationEvent)})
     if len(clusters) > 1:
         text = f"{name} has events of {group} from {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
@@ -81,12 +89,20 @@ def _from_file(name: str, group: str) -> GroupPast:
     return GroupPast(events, name, known=True)
 
 
-def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
-    """Yield the group's events in the order of the file; this order keeps the parts of a split event together."""
+def _of_group(name: str, stream: BinaryIO, group: str, others: set[str]) -> Iterator[Event]:
+    """Yield the group's events in the order of the file; this order keeps the parts of a split event together.
+
+    The names of other groups are added to ``others``.
+    """
 
     def parsed(line: bytes) -> Event | None:
         data = json_object(line)
-        return event_from_json(data) if isinstance(data, dict) and data.get("group") == group else None
+        found = data.get("group") if isinstance(data, dict) else None
+        if found == group:
+            return event_from_json(data)
+        if len(others) < OTHERS_MAX and is_text(found, OTHER_CHARACTERS_MAX):
+            others.add(found)
+        return None
 
     values: Iterator[tuple[int, Event | None]] = values_of(name, stream, LINE_BYTES_MAX, parsed)
     for count, event in enumerate(event for _, event in values if event):

@@ -6,6 +6,7 @@ process.
 - ``isolated_describer``: finds the groups whose answers end the process, and excludes them for a while.
 - ``running_process``: the parent's side of the process; ``describing_process``: the code that runs in the process.
 - ``answer_lines``: the lines of JSON between parent and process.
+- ``connection_errors``: keeps the last error of connections, in both processes.
 
 librdkafka has no requests for share and streams groups, and drops epochs and target assignments of consumer groups.
 

@@ -12,17 +12,17 @@ import json
 import resource
 import select
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, BinaryIO
 
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.cluster.admin_answers import AdminAnswers
+from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers
 from rebalance_agent.cluster.describing.answer_lines import END, answer_line, offsets_line
+from rebalance_agent.cluster.describing.connection_errors import ConnectionErrors
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 
 __all__ = ["IDLE_S", "answer_lines", "serve"]
@@ -35,9 +35,10 @@ def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
 
     `END` also confirms the properties: a second line in the buffer of ``requests`` would not be detected.
     """
-    errors: deque[str] = deque(maxlen=1)
-    properties: dict[str, Any] = {"error_cb": lambda error: errors.append(error.str())}
-    admin = AdminClient({**properties, **with_token_callback(json.loads(requests.readline()))})
+    properties: dict[str, Any] = json.loads(requests.readline())
+    errors = ConnectionErrors(properties.get("security.protocol", ""))
+    callback: dict[str, Any] = {"error_cb": errors}
+    admin = AdminClient({**callback, **with_token_callback(properties)})
     _write(answers, [END])
     while select.select([requests], [], [], IDLE_S)[0] and (request := requests.readline()):
         _write(answers, [*answer_lines(admin, AdminAnswers(timeout), json.loads(request), errors), END])
@@ -47,18 +48,24 @@ def answer_lines(
     admin: Any,  # noqa: ANN401 - the client's types have no annotations
     ask: AdminAnswers,
     request: Mapping[str, Any],
-    errors: deque[str],
+    errors: ConnectionErrors,
 ) -> Iterator[bytes]:
-    """Yield a line for each group of ``request``. ``errors``: the text of the last connection error."""
+    """Yield a line for each group of ``request``. ``errors``: the errors of the client's connections."""
     if request.get("offsets"):
         encoded, answers = offsets_line, ask(partial(_committed, admin), request["groups"])
     else:
         options = {"include_authorized_operations": True} if request["operations"] else {}
         encoded, answers = answer_line, ask(admin.describe_consumer_groups, request["groups"], **options)
-    errors.clear()
     admin.poll(0)
+    if not all(map(_unanswered, answers.values())):
+        errors.answered()
     for group, future in answers.items():
-        yield encoded(group, future, errors[-1] if errors else "")
+        yield encoded(group, future, errors.text)
+
+
+def _unanswered(answer: Future[Any]) -> bool:
+    error = answer.exception()
+    return isinstance(error, KafkaException) and error.args[0].code() in NO_ANSWER
 
 
 def _committed(admin: Any, groups: Sequence[str], request_timeout: float) -> dict[str, Future[Any]]:  # noqa: ANN401

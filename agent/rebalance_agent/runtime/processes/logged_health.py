@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
+from rebalance_agent.errors import check_hint
 from rebalance_agent.http.health import STARTING, Readiness
+from rebalance_agent.runtime.watch.reachability import CLUSTER
 
 __all__ = ["LoggedHealth"]
 
@@ -15,10 +17,11 @@ __all__ = ["LoggedHealth"]
 class LoggedHealth:
     """Records the parts' state in a `Readiness`, and logs changes. Thread-safe."""
 
-    def __init__(self, readiness: Readiness, reconnected: Callable[[], None]) -> None:
-        """``reconnected`` is called when the last failed part works again."""
+    def __init__(self, readiness: Readiness, reconnected: Callable[[], None], role: str = "") -> None:
+        """``reconnected`` is called when the last failed part works again; ``role``: see `check_hint`."""
         self._readiness = readiness
         self._reconnected = reconnected
+        self._role = role
         self._lock = threading.Lock()
         self._failed: set[str] = set()
         self._busy: set[str] = set()
@@ -54,7 +57,8 @@ class LoggedHealth:
             if part in self._failed:
                 return
             self._failed.add(part)
-        self._log.warning("not_ready", part=part, reason=reason)
+        hint = {"hint": check_hint(self._role)} if part == CLUSTER else {}
+        self._log.warning("not_ready", part=part, reason=reason, **hint)
 
     def busy(self, part: str, doing: str) -> None:
         """Record that ``part`` is not ready because it is busy ``doing`` something, as after each start."""

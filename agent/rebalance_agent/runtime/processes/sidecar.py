@@ -93,7 +93,7 @@ class Sidecar:
         publishes = bool(settings.events_topic) or self._sinks.local
         self._configured = SERVERS in properties and publishes
         self._metrics.configured(self._configured)
-        self._health = LoggedHealth(readiness, self._metrics.reconnected)
+        self._health = LoggedHealth(readiness, self._metrics.reconnected, role)
         if self._configured:
             self._health.starting((CLUSTER,))
         where = where or workload()

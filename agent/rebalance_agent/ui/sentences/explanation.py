@@ -184,13 +184,13 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         took = max(0, closing.timestamp_ms - first.phases.started_ms) / 1000
         waited = ""
         if (first.join_seconds or 0) >= took / 2:
-            waited = f", {duration(first.join_seconds or 0)} of it waiting for every member to rejoin"
+            waited = f", {_part(first.join_seconds, took)} of it waiting for every member to rejoin"
         elif (first.sync_seconds or 0) >= took / 2:
             leader = rebalance.by_id.get(first.leader_member_id or "")
             named = f", {rebalance.name(leader)}," if leader else ""
-            waited = f", {duration(first.sync_seconds or 0)} of it waiting for the leader{named} to assign"
+            waited = f", {_part(first.sync_seconds, took)} of it waiting for the leader{named} to assign"
         elif (closing.assignor_wait_seconds or 0) >= took / 2:
-            waited = f", {duration(closing.assignor_wait_seconds or 0)} of it waiting for the coordinator to assign"
+            waited = f", {_part(closing.assignor_wait_seconds, took)} of it waiting for the coordinator to assign"
         elif (reached := closing.reconcile_seconds) is not None:
             # Each further change of the group leads to another target assignment.
             targeted = duration(max(0, took - reached))
@@ -203,6 +203,11 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"The rebalance took {took_text} with {plural(len(closing.members), 'member')}{waited}."
     else:
         yield f"The rebalance's start is unknown; it ended with {plural(len(closing.members), 'member')}."
+
+
+def _part(seconds: float | None, of: float) -> str:
+    text = duration(seconds or 0)
+    return "nearly all" if text == duration(of) else text
 
 
 def _slow(rebalance: ObservedRebalance) -> Iterator[str]:

@@ -118,6 +118,16 @@ def test_a_failure_and_its_end_are_each_reported_once_and_the_last_recovery_is_a
     ]
 
 
+@pytest.mark.parametrize(("role", "command"), [("", "check"), ("gateway", "check --role gateway")])
+def test_the_line_about_a_cluster_that_does_not_answer_names_the_command_that_tests_it(role, command):
+    health = LoggedHealth(Readiness(), lambda: None, role)
+    with capture_logs() as logs:
+        health.unready("cluster", "away")
+        health.unready("list", "away")
+    hint = f"`rebalance-agent {command}` with the same settings tests servers, login and permissions"
+    assert [(log["part"], log.get("hint")) for log in logs] == [("cluster", hint), ("list", None)]
+
+
 def test_a_start_without_failures_has_no_warning_and_ends_with_ready():
     readiness, reports = Readiness(), Calls()
     health = LoggedHealth(readiness, reports.reconnected)
