@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,6 @@ def _alert(own: Mapping[str, object]) -> Schema:
 def _parameter(key: str, value: object) -> Schema:
     by_key: dict[str, Schema] = {
         "across": {"enum": ["sum", "max"]},
-        "before": _DURATION,
         "for": _DURATION,
         "keep_firing_for": _DURATION,
         "severity": {"enum": list(SEVERITIES)},
@@ -120,6 +120,8 @@ def _parameter(key: str, value: object) -> Schema:
     }
     if key in by_key:
         schema = by_key[key]
+    elif isinstance(value, str) and re.fullmatch(_DURATION["pattern"], value):
+        schema = _DURATION
     elif isinstance(value, str):
         schema = {"type": "string", "pattern": r"^https?://[^\s'\"]+$"}
     else:

@@ -183,6 +183,11 @@ class StreamsTopology:
         """All names in the topology, in no particular order."""
         return (*(self.global_topics or ()), *(name for each in self.subtopologies for name in each.names))
 
+    @property
+    def names_bytes(self) -> int:
+        """The size of all names, in UTF-8."""
+        return sum(len(name.encode()) for name in self.names)
+
 
 @dataclass(frozen=True, slots=True)
 class DescribedMember:

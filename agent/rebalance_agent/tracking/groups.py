@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.events import Event
+from rebalance_agent.model.group import DeadLetterQueue
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.described.described_state import DescribedState
 from rebalance_agent.tracking.epoch.state import EpochState
-from rebalance_agent.tracking.observations import DeadLetterQueuesSeen, DescribedGroup, TopologiesSeen
+from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.rebalance.episodes.group_episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = [
@@ -37,6 +41,8 @@ UNKNOWN_NAME_BYTES_MAX = 4 << 20
 characters."""
 
 State = ClassicState | DescribedState | EpochState
+
+_Fact = TypeVar("_Fact")
 
 
 class _UnknownGroups:
@@ -132,16 +138,18 @@ class GroupStates:
         self._deadlines.set(name, state.due_ms)
         self._context.state_budget.set(name, state.size_bytes)
 
-    def set_rare_facts(self, seen: DeadLetterQueuesSeen | TopologiesSeen) -> None:
-        """Set the dead letter queues or the topologies of groups; groups without a state are ignored."""
-        for name in seen.queues if isinstance(seen, DeadLetterQueuesSeen) else seen.topologies:
-            if state := self._states.get(name):
-                if isinstance(seen, DeadLetterQueuesSeen):
-                    changed = state.history.set_dead_letter_queue(seen.queues[name])
-                else:
-                    changed = state.history.set_topology(seen.topologies[name])
-                if changed:
-                    self.refresh(state)
+    def set_dead_letter_queues(self, queues: Mapping[str, DeadLetterQueue | None]) -> None:
+        """Set the dead letter queues of these groups; groups without a state are ignored."""
+        self._put(queues, GroupHistory.set_dead_letter_queue)
+
+    def set_topologies(self, topologies: Mapping[str, StreamsTopology | None]) -> None:
+        """Set the topologies of these groups; groups without a state are ignored."""
+        self._put(topologies, GroupHistory.set_topology)
+
+    def _put(self, facts: Mapping[str, _Fact], put: Callable[[GroupHistory, _Fact], bool]) -> None:
+        for name, fact in facts.items():
+            if (state := self._states.get(name)) and put(state.history, fact):
+                self.refresh(state)
 
     def mark_changed(self, name: str) -> None:
         """Record that the group's view changed."""

@@ -188,13 +188,12 @@ class Tracker:
         match observation:
             case LoadsSeen():
                 self._load(observation)
-            case DeadLetterQueuesSeen() | TopologiesSeen():
-                self._groups.set_rare_facts(observation)
+            case DeadLetterQueuesSeen():
+                self._groups.set_dead_letter_queues(observation.queues)
+            case TopologiesSeen():
+                self._groups.set_topologies(observation.topologies)
             case CommitsSeen():
-                self._context.commits.update(observation.commits)
-                written_ms = min((commit[0] for commit in observation.commits.values() if commit), default=None)
-                if written_ms is not None and self._context.offset.ms is not None:
-                    self._context.commits.answers.take(written_ms, observation.at_ms - self._context.offset.ms)
+                self._context.take_commits(observation.commits, observation.at_ms)
             case ReadsAppended():
                 self._context.commits.reads.answer(observation.appended_ms)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
+from rebalance_agent.tracking.evidence.commits.last_commits import Commit
 from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed_since
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.evidence.known_times import Outage
@@ -64,6 +65,13 @@ class TrackerContext:
     def __post_init__(self) -> None:
         """Create the budget of ``state_bytes_max`` for the groups' states."""
         object.__setattr__(self, "state_budget", StateBudget(self.commits.span_ms, self.state_bytes_max))
+
+    def take_commits(self, commits: Mapping[bytes, Commit | None], read_ms: int) -> None:
+        """Take offset commits that were read at ``read_ms`` (observer's clock); see `CommitsSeen`."""
+        self.commits.update(commits)
+        written_ms = min((commit[0] for commit in commits.values() if commit), default=None)
+        if written_ms is not None and self.offset.ms is not None:
+            self.commits.answers.take(written_ms, read_ms - self.offset.ms)
 
     def unreached_since(self, partition: int, at_ms: int) -> bool:
         """Return whether requests may not have reached the coordinator of this offsets topic partition after ``at_ms``.

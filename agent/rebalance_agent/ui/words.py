@@ -119,9 +119,9 @@ def wrapped(text: str, indent: str = "") -> str:
     return lines.replace(_KEPT, " ")
 
 
-def plural(number: int, noun: str) -> str:
-    """Return ``1 member`` or ``2 members``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def plural(number: int, noun: str, form: str = "") -> str:
+    """Return ``1 member`` or ``2 members``; with the ``form`` of numbers ``,``: ``2,000 members``."""
+    return f"{number:{form}} {noun}" if number == 1 else f"{number:{form}} {noun}s"
 
 
 def unowned(partitions: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import CONSUMER_DESCRIBE
 from rebalance_agent.groupprotocol.requests.share_group_describe import SHARE_DESCRIBE
-from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAMS_DESCRIBE, encode_topology_request
+from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAMS_DESCRIBE
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 APIS = {api.name: api for api in (CONSUMER_DESCRIBE, SHARE_DESCRIBE, STREAMS_DESCRIBE)}
@@ -48,7 +48,7 @@ def test_requests_are_kafkas_bytes(row):
 
 def test_requests_for_the_descriptions_of_topologies_are_kafkas_bytes():
     row = next(row for row in ROWS if "topology_request" in row)
-    frame = encode_topology_request(7, "app", ["orders", "h\u00e9llo"], row["version"])
+    frame = STREAMS_DESCRIBE.encode(7, "app", ["orders", "h\u00e9llo"], row["version"], include_topology_description=1)
     assert frame == b"\0\x59\0\1\0\0\0\7\0\3app\0" + base64.b64decode(row["topology_request"])
 
 

@@ -6,13 +6,8 @@ import pytest
 
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.group import DeadLetterQueue, GroupType
-from rebalance_agent.polls.settings.dead_letter_queues import (
-    GROUPS_MAX,
-    LOOK_EVERY_S,
-    REFRESH_S,
-    RETRY_S,
-    DeadLetterQueues,
-)
+from rebalance_agent.polls.settings.dead_letter_queues import DeadLetterQueues
+from rebalance_agent.polls.settings.read_schedule import GROUPS_MAX, LOOK_EVERY_S, REFRESH_S, RETRY_S
 from support.observer.fakes import fake_context
 from support.observer.views import full_view
 

@@ -8,14 +8,8 @@ from rebalance_agent.cluster.describing.topologies import TopologiesRead
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.polls.settings.topology_poll import (
-    GROUPS_MAX,
-    NAMES_MAX,
-    READ_EVERY_S,
-    REFRESH_S,
-    RETRY_S,
-    TopologyPoll,
-)
+from rebalance_agent.polls.settings.read_schedule import GROUPS_MAX, LOOK_EVERY_S, REFRESH_S, RETRY_S
+from rebalance_agent.polls.settings.topology_poll import ALL_BYTES_MAX, TopologyPoll
 from support.observer.fakes import fake_context
 from support.observer.views import full_view
 
@@ -75,9 +69,9 @@ def test_without_a_streams_group_nothing_is_opened_or_observed(bench):
 def test_topologies_are_read_again_only_after_minutes_but_those_of_a_new_group_at_the_next_call(bench):
     assert bench.after(0) == (["s"], {"s": FIRST})
     bench.groups = ["s", "new"]
-    assert bench.after(READ_EVERY_S)[0] == ["new"]
+    assert bench.after(LOOK_EVERY_S)[0] == ["new"]
     bench.answers["s"] = SECOND
-    assert bench.after(REFRESH_S - READ_EVERY_S - 1) == ([], {"s": FIRST, "new": FIRST})
+    assert bench.after(REFRESH_S - LOOK_EVERY_S - 1) == ([], {"s": FIRST, "new": FIRST})
     assert bench.after(1) == (["s"], {"s": SECOND, "new": FIRST})
 
 
@@ -109,7 +103,7 @@ def test_a_refused_group_is_named_once_although_other_groups_are_read_meanwhile(
     bench.answers["s"] = "error 30: denied"
     bench.after(0)
     bench.groups = ["s", "t"]
-    assert bench.after(READ_EVERY_S)[0] == ["t"]
+    assert bench.after(LOOK_EVERY_S)[0] == ["t"]
     assert bench.after(RETRY_S)[0] == ["s"]
     assert caplog.text.count("for example of 's'") == 1
     bench.answers["s"] = FIRST
@@ -128,12 +122,12 @@ def test_a_login_that_cannot_be_used_is_reported_once(bench, caplog):
 
 def test_one_call_reads_few_groups_and_the_next_calls_read_the_others(bench):
     bench.groups = [f"s{number:02}" for number in range(GROUPS_MAX + 5)]
-    first, second = bench.after(0)[0], bench.after(READ_EVERY_S)[0]
+    first, second = bench.after(0)[0], bench.after(LOOK_EVERY_S)[0]
     assert (len(first), sorted(first + second)) == (GROUPS_MAX, bench.groups)
 
 
 def test_the_names_of_all_topologies_are_bounded(bench, caplog):
-    half = StreamsTopology(1, (), ("n" * (NAMES_MAX // 2),))
+    half = StreamsTopology(1, (), ("n" * (ALL_BYTES_MAX // 2),))
     bench.groups = ["r", "s", "t"]
     bench.answers = {"r": half, "s": half, "t": StreamsTopology(1, (), ("n",))}
     assert bench.after(0)[1] == {"r": half, "s": half, "t": None}
@@ -145,14 +139,14 @@ def test_the_names_of_all_topologies_are_bounded(bench, caplog):
 def test_groups_that_were_never_read_come_before_those_whose_last_read_failed(bench):
     bench.groups = [f"s{number:03}" for number in range(6 * GROUPS_MAX)]
     bench.answers = dict.fromkeys(bench.groups, "error 30: denied")
-    read = [name for _ in range(6) for name in bench.after(READ_EVERY_S)[0]]
+    read = [name for _ in range(6) for name in bench.after(LOOK_EVERY_S)[0]]
     assert sorted(read) == bench.groups
 
 
 def test_connections_are_closed_when_the_last_streams_group_is_gone(bench):
     bench.after(0)
     bench.groups = []
-    assert bench.after(READ_EVERY_S) == ([], None)
+    assert bench.after(LOOK_EVERY_S) == ([], None)
     assert (bench.opened, bench.closed) == (1, 1)
     bench.poll.close()
     assert bench.closed == 1

@@ -12,11 +12,7 @@ from rebalance_agent.cluster.describing.epoch_answers import refusal
 from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber
 from rebalance_agent.cluster.describing.frame_request import FrameRequest
 from rebalance_agent.errors import ClusterError, DecodeError
-from rebalance_agent.groupprotocol.requests.streams_group_describe import (
-    STREAMS_DESCRIBE,
-    TOPOLOGY_AVAILABLE,
-    encode_topology_request,
-)
+from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAMS_DESCRIBE, TOPOLOGY_AVAILABLE
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 from rebalance_agent.model.epoch_groups import StreamsTopology, Subtopology
 from rebalance_agent.model.group import GroupType
@@ -87,9 +83,7 @@ class Topologies:
 
 
 def _encode(name: str, version: int, correlation_id: int, client_id: str) -> bytes:
-    if version:
-        return encode_topology_request(correlation_id, client_id, [name], version)
-    return STREAMS_DESCRIBE.encode(correlation_id, client_id, [name], version)
+    return STREAMS_DESCRIBE.encode(correlation_id, client_id, [name], version, include_topology_description=1)
 
 
 def _described(name: str, frame: bytes | ClusterError, version: int) -> _Group | None:
@@ -128,7 +122,7 @@ def _topology(name: str, group: _Group | None) -> StreamsTopology | None:
         tuple(_subtopology(name, row, nodes) for row in sorted(rows, key=_order)),
         None if stores is None else _distinct(topic for node in stores for topic in node["source_topics"]),
     )
-    if (size := sum(len(text.encode()) for text in topology.names)) > NAMES_BYTES_MAX:
+    if (size := topology.names_bytes) > NAMES_BYTES_MAX:
         raise ClusterError(f"its names have {size} bytes; at most {NAMES_BYTES_MAX} are kept")
     return topology
 

@@ -192,7 +192,8 @@ class ClientMembership:
         if revoked := topic_partitions(had - has):
             self.settle()
             at_ms = (self._promised or self._now()).ms
-            self.emit(self._event(Callback.REVOKED, revoked, at_ms, at_ms, None, self._generation_before))
+            revoking = (Callback.REVOKED, revoked, at_ms, at_ms, None)
+            self.emit(self.events.member(*revoking, self.member_id, self._generation_before))
             self.owned = topic_partitions(had & has)
         self.record_assigned(partitions)
 
@@ -268,16 +269,9 @@ class ClientMembership:
         return event
 
     def _event(
-        self,
-        callback: Callback,
-        partitions: TopicPartitions,
-        started_ms: int,
-        at_ms: int,
-        reason: str | None,
-        generation: int | None = None,
+        self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None
     ) -> MemberEvent:
-        number = self.generation if generation is None else generation
-        return self.events.member(callback, partitions, started_ms, at_ms, reason, self.member_id, number)
+        return self.events.member(callback, partitions, started_ms, at_ms, reason, self.member_id, self.generation)
 
     def _now(self) -> _Moment:
         return _Moment(self.clock.now_ms(), self.clock.monotonic())

@@ -14,7 +14,7 @@ from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
 from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
-__all__ = ["CONSUMER_HEARTBEAT", "JOIN_EPOCH", "LEAVE_EPOCH", "STATIC_LEAVE_EPOCH", "UNCHANGED"]
+__all__ = ["ASSIGNED_ANSWER", "CONSUMER_HEARTBEAT", "JOIN_EPOCH", "LEAVE_EPOCH", "STATIC_LEAVE_EPOCH", "UNCHANGED"]
 
 JOIN_EPOCH = 0
 """Member epoch of a member that joins."""
@@ -50,7 +50,7 @@ _REQUEST = (
     Field("topic_partitions", _PARTITIONS, nullable_since=0),
 )
 
-_ANSWER = (
+ASSIGNED_ANSWER = (
     Field("throttle_time_ms", INT32),
     Field("error_code", INT16),
     Field("error_message", STRING, nullable_since=0),
@@ -59,5 +59,6 @@ _ANSWER = (
     Field("heartbeat_interval_ms", INT32),
     Field("assignment", Struct(Field("topic_partitions", _PARTITIONS)), nullable_since=0),
 )
+"""The fields of the response, in which the assignment has topic ids; ShareGroupHeartbeat has the same fields."""
 
-CONSUMER_HEARTBEAT = FlexibleApi(68, "ConsumerGroupHeartbeat", range(2), _REQUEST, _ANSWER)
+CONSUMER_HEARTBEAT = FlexibleApi(68, "ConsumerGroupHeartbeat", range(2), _REQUEST, ASSIGNED_ANSWER)

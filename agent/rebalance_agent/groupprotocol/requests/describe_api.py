@@ -44,7 +44,9 @@ class DescribeApi(FlexibleApi):
         self._unasked = {field.name: 0 for field in asked}
 
     def encode(self, correlation_id: int, client_id: str, groups: Sequence[str], version: int, **asked: int) -> bytes:
-        """Encode a request for ``groups`` as a frame without its length; ``asked``: further fields, by default 0.
+        """Encode a request for ``groups`` as a frame without its length.
+
+        ``asked``: further fields, by default 0; they are left out in versions without them.
 
         Raises:
             InvalidInputError: a name is too long.

@@ -7,13 +7,12 @@ changed. ``member_epoch`` 0 joins, -1 leaves.
 
 from __future__ import annotations
 
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import ASSIGNED_ANSWER
 from rebalance_agent.groupprotocol.requests.flexible_api import FlexibleApi
-from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array
-from rebalance_agent.groupprotocol.wire.schema import Field, Struct
+from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING, Array
+from rebalance_agent.groupprotocol.wire.schema import Field
 
 __all__ = ["SHARE_HEARTBEAT"]
-
-_PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 
 _REQUEST = (
     Field("group_id", STRING),
@@ -23,14 +22,4 @@ _REQUEST = (
     Field("subscribed_topic_names", Array(STRING), nullable_since=0),
 )
 
-_ANSWER = (
-    Field("throttle_time_ms", INT32),
-    Field("error_code", INT16),
-    Field("error_message", STRING, nullable_since=0),
-    Field("member_id", STRING, nullable_since=0),
-    Field("member_epoch", INT32),
-    Field("heartbeat_interval_ms", INT32),
-    Field("assignment", Struct(Field("topic_partitions", _PARTITIONS)), nullable_since=0),
-)
-
-SHARE_HEARTBEAT = FlexibleApi(76, "ShareGroupHeartbeat", range(1, 2), _REQUEST, _ANSWER)
+SHARE_HEARTBEAT = FlexibleApi(76, "ShareGroupHeartbeat", range(1, 2), _REQUEST, ASSIGNED_ANSWER)

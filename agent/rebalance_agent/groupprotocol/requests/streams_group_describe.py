@@ -6,8 +6,6 @@ which a plugin of the broker stores (KIP-1331).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rebalance_agent.groupprotocol.requests.describe_api import GROUP_HEAD, DescribeApi
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT32, STRING, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
@@ -19,7 +17,7 @@ from rebalance_agent.groupprotocol.wire.streams_structs import (
     USER_ENDPOINT,
 )
 
-__all__ = ["STREAMS_DESCRIBE", "TOPOLOGY_AVAILABLE", "encode_topology_request"]
+__all__ = ["STREAMS_DESCRIBE", "TOPOLOGY_AVAILABLE"]
 
 TOPOLOGY_AVAILABLE = 3
 """The ``topology_description_status`` of a group with a description."""
@@ -90,12 +88,3 @@ _GROUP = (
 STREAMS_DESCRIBE = DescribeApi(
     89, "StreamsGroupDescribe", _GROUP, range(2), (Field("include_topology_description", INT8, since=1),)
 )
-
-
-def encode_topology_request(correlation_id: int, client_id: str, groups: Sequence[str], version: int) -> bytes:
-    """Encode a request for ``groups`` with the descriptions of their topologies, as a frame without its length.
-
-    Raises:
-        InvalidInputError: a name is too long.
-    """
-    return STREAMS_DESCRIBE.encode(correlation_id, client_id, groups, version, include_topology_description=1)

@@ -3,4 +3,5 @@
 - ``record_size_limit``: ``max.message.bytes`` of the offsets topic.
 - ``dead_letter_queues``: the dead letter queues of share groups.
 - ``topology_poll``: the topologies of streams groups.
+- ``read_schedule``: decides which groups the last two read next.
 """

@@ -10,27 +10,14 @@ from rebalance_agent.cluster.repeated_poll import LoggedReasons
 from rebalance_agent.cluster.worker import failure_reason
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.group import DeadLetterQueue, GroupType
+from rebalance_agent.polls.settings.read_schedule import ReadSchedule
 from rebalance_agent.tracking.observations import DeadLetterQueuesSeen
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["GROUPS_MAX", "LOOK_EVERY_S", "REFRESH_S", "RETRY_S", "DeadLetterQueues"]
-
-LOOK_EVERY_S = 15.0
-"""Seconds between checks for share groups whose settings are due; a new group's settings are read this soon."""
-
-REFRESH_S = 300.0
-"""Seconds between two reads of a group's settings, which rarely change."""
-
-RETRY_S = 60.0
-"""Seconds until a group's settings are read again after a failure."""
-
-GROUPS_MAX = 20
-"""Maximum number of groups whose settings one check reads, with one request each."""
+__all__ = ["DeadLetterQueues"]
 
 TOPIC_SETTING = "errors.deadletterqueue.topic.name"
 COPY_SETTING = "errors.deadletterqueue.copy.record.enable"
-
-_NOW = float("-inf")
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +32,7 @@ class DeadLetterQueues:
     def __init__(self, context: CollectorContext, views: Callable[[], Iterable[GroupView]]) -> None:
         """``views`` returns all current groups."""
         self._context, self._views = context, views
-        self._due: dict[str, float] = {}
+        self._schedule = ReadSchedule()
         self._queues: dict[str, DeadLetterQueue | None] = {}
         self._unread = set[str]()  # groups whose last request failed or was denied
         self._warned = LoggedReasons(_log, "dead letter queues of share groups (Kafka 4.4) are not shown: {}")
@@ -53,11 +40,9 @@ class DeadLetterQueues:
     def __call__(self) -> None:
         """Read the settings that are due, the longest overdue first. Never raises."""
         groups = sorted(view.group for view in self._views() if view.group_type is GroupType.SHARE)
-        self._due = {group: self._due.get(group, _NOW) for group in groups}
         self._queues = {group: self._queues[group] for group in groups if group in self._queues}
         now = self._context.clock.monotonic()
-        overdue = sorted((group for group in groups if self._due[group] <= now), key=self._due.__getitem__)
-        for group in overdue[:GROUPS_MAX]:
+        for group in self._schedule.overdue(groups, now):
             if not self._read(group, now):
                 break  # the cluster probably does not answer: each further request would wait, too
         self._unread.intersection_update(groups)
@@ -77,11 +62,11 @@ class DeadLetterQueues:
             self._unread.add(group)
             self._warned.warn("the permission DescribeConfigs is missing on some or all of these groups")
         except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
-            self._due[group] = now + RETRY_S
+            self._schedule.retry((group,), now)
             self._unread.add(group)
             self._warned.warn(failure_reason(error, "dead_letter_queues", _log))
             return False
-        self._due[group] = now + REFRESH_S
+        self._schedule.refresh((group,), now)
         return True
 
 

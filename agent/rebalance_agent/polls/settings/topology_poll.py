@@ -13,27 +13,14 @@ from rebalance_agent.cluster.worker import failure_reason
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.epoch_groups import StreamsTopology
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.polls.settings.read_schedule import ReadSchedule
 from rebalance_agent.tracking.observations import TopologiesSeen
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["GROUPS_MAX", "NAMES_MAX", "READ_EVERY_S", "REFRESH_S", "RETRY_S", "TopologyPoll", "TopologyReader"]
+__all__ = ["ALL_BYTES_MAX", "TopologyPoll", "TopologyReader"]
 
-READ_EVERY_S = 15.0
-"""Seconds between checks for streams groups whose topology is due; the topology of a new group is read this soon."""
-
-REFRESH_S = 300.0
-"""Seconds between two reads of a group's topology."""
-
-RETRY_S = 60.0
-"""Seconds until a topology is read again after a failure, or if the group had none because it was not ready."""
-
-GROUPS_MAX = 20
-"""Maximum number of groups whose topologies one check reads, with one request each."""
-
-NAMES_MAX = 16 << 20
-"""Maximum number of characters in the names of all topologies that are kept; a topology beyond it is not shown."""
-
-_NOW = float("-inf")
+ALL_BYTES_MAX = 16 << 20
+"""Maximum size of the names in all topologies that are kept; a topology beyond it is not shown."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,7 +58,7 @@ class TopologyPoll:
         self._context, self._views, self._make = context, views, make
         self._reader: TopologyReader | None = None
         self._unusable = False
-        self._due: dict[str, float] = {}
+        self._schedule = ReadSchedule()
         self._topologies: dict[str, StreamsTopology | None] = {}
         self._refused = set[str]()  # groups whose last response was a refusal
         self._warned = LoggedReasons(_log, "topologies of streams groups are not shown: {}")
@@ -79,15 +66,15 @@ class TopologyPoll:
     def __call__(self) -> None:
         """Read the topologies that are due, the longest overdue first. Never raises."""
         groups = sorted(view.group for view in self._views() if view.group_type is GroupType.STREAMS)
-        self._due = {group: self._due.get(group, _NOW) for group in groups}
+        now = self._context.clock.monotonic()
+        overdue = self._schedule.overdue(groups, now)
         self._topologies = {group: self._topologies[group] for group in groups if group in self._topologies}
         if not groups or self._unusable or self._context.inbox.closed:
             self.close()
             return
-        now = self._context.clock.monotonic()
-        overdue = sorted((group for group in groups if self._due[group] <= now), key=self._due.__getitem__)
+        self._refused.intersection_update(groups)
         if overdue:
-            self._read(overdue[:GROUPS_MAX], now)
+            self._read(overdue, now)
         if self._topologies:
             # All topologies each time: a group that was dropped and is known again has no topology until now.
             self._context.inbox.offer(TopologiesSeen(self._context.clock.now_ms(), dict(self._topologies)))
@@ -99,7 +86,7 @@ class TopologyPoll:
         self._reader = None
 
     def _read(self, groups: list[str], now: float) -> None:
-        self._due |= dict.fromkeys(groups, now + RETRY_S)
+        self._schedule.retry(groups, now)  # soon again, also if a group has no topology because it is not ready
         try:
             self._reader = self._reader or self._make()
             found = self._reader.read(set(groups).__contains__)
@@ -110,26 +97,26 @@ class TopologyPoll:
             self._warned.warn(failure_reason(error, "topologies", _log))
         else:
             refused = {**found.refused, **self._keep(found.groups)}
-            self._due |= {group: now + REFRESH_S for group, topology in found.groups.items() if topology}
+            self._schedule.refresh((group for group, topology in found.groups.items() if topology), now)
             for group, reason in refused.items():
                 self._warned.warn(f"for example of {group!r}: {reason}")
-            self._refused = (self._refused & self._due.keys() - found.groups.keys()) | refused.keys()
+            self._refused = (self._refused - found.groups.keys()) | refused.keys()
             if not self._refused:
                 self._warned.clear()
 
     def _keep(self, found: Mapping[str, StreamsTopology | None]) -> dict[str, str]:
         """Keep the topologies; return, by group, why one is not kept."""
         self._topologies |= dict.fromkeys(found)
-        room = NAMES_MAX - sum(map(_characters, self._topologies.values()))
+        room = ALL_BYTES_MAX - sum(map(_size, self._topologies.values()))
         refused: dict[str, str] = {}
         for group, topology in found.items():
-            if (size := _characters(topology)) > room:
-                refused[group] = f"the names of all topologies have more than {NAMES_MAX} characters"
+            if (size := _size(topology)) > room:
+                refused[group] = f"the names of all topologies have more than {ALL_BYTES_MAX} bytes"
             else:
                 room -= size
                 self._topologies[group] = topology
         return refused
 
 
-def _characters(topology: StreamsTopology | None) -> int:
-    return sum(map(len, topology.names)) if topology else 0
+def _size(topology: StreamsTopology | None) -> int:
+    return topology.names_bytes if topology else 0

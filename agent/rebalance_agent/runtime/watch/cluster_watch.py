@@ -31,9 +31,10 @@ from rebalance_agent.polls.group_lags import GroupLags
 from rebalance_agent.polls.last_reads import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
-from rebalance_agent.polls.settings.dead_letter_queues import LOOK_EVERY_S, DeadLetterQueues
+from rebalance_agent.polls.settings.dead_letter_queues import DeadLetterQueues
+from rebalance_agent.polls.settings.read_schedule import LOOK_EVERY_S
 from rebalance_agent.polls.settings.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
-from rebalance_agent.polls.settings.topology_poll import READ_EVERY_S, TopologyPoll
+from rebalance_agent.polls.settings.topology_poll import TopologyPoll
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.scheduling.schedule import Schedule
@@ -184,7 +185,7 @@ class ClusterWatch:
             every(settings.lag_interval_seconds, lags.loads.poll, "loads")
             every(settings.lag_interval_seconds, lags.shared.poll, "share_lag")
         every(LOOK_EVERY_S, DeadLetterQueues(context, self.views), "dead_letter_queues")
-        every(READ_EVERY_S, self._topologies, "topologies")
+        every(LOOK_EVERY_S, self._topologies, "topologies")
         every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")

@@ -221,7 +221,7 @@ def _moves(close_up: GroupCloseUp) -> str:
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
-    visible = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    visible = [_shown(row) for row in rows[:MOVES_SHOWN]]
     more = note(f"{len(rows) - MOVES_SHOWN:,} more rows are not shown.") if len(rows) > MOVES_SHOWN else ""
     return head + cells(MOVE_HEADINGS, visible, "Partitions that changed owner") + more
 
@@ -230,16 +230,23 @@ def _members(close_up: GroupCloseUp) -> str:
     headings, rows = member_table(close_up)
     if not rows:
         return '<h2 id="members">Members</h2>' + note("The group has no members now.")
-    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
-    more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
-    return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")
+    return _titled("Members", headings, rows, MEMBERS_SHOWN, "Members, the most loaded first")
 
 
 def _topology(detail: GroupDetail) -> str:
     if detail.topology is None:
         return ""
-    rows = topology_rows(detail.topology)
-    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:SUBTOPOLOGIES_SHOWN]]
-    more = f", the first {SUBTOPOLOGIES_SHOWN} of {len(rows):,}" if len(rows) > SUBTOPOLOGIES_SHOWN else ""
-    table = cells(TOPOLOGY_HEADINGS, shown, "Topics that each subtopology reads and writes")
-    return f'<section aria-labelledby="topology"><h2 id="topology">Topology{more}</h2>{table}</section>'
+    caption = "Topics that each subtopology reads and writes"
+    table = _titled("Topology", TOPOLOGY_HEADINGS, topology_rows(detail.topology), SUBTOPOLOGIES_SHOWN, caption)
+    return f'<section aria-labelledby="topology">{table}</section>'
+
+
+def _titled(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], rows_max: int, caption: str) -> str:
+    """Return a table with its title; if not all rows are shown, the title contains their number."""
+    more = f", the first {rows_max} of {len(rows):,}" if len(rows) > rows_max else ""
+    table = cells(headings, [_shown(row) for row in rows[:rows_max]], caption)
+    return f'<h2 id="{title.lower()}">{title}{more}</h2>{table}'
+
+
+def _shown(row: Sequence[str]) -> list[str]:
+    return [escaped(shortened(cell, TEXT_MAX)) for cell in row]

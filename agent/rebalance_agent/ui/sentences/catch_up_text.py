@@ -19,7 +19,7 @@ def lag_number(group: GroupSummary) -> str:
     if group.lag is None:
         return ""
     noun = "record" if group.group_type is GroupType.SHARE else "offset"
-    return f"{group.lag.offsets:,} {noun}{'' if group.lag.offsets == 1 else 's'}"
+    return plural(group.lag.offsets, noun, ",")
 
 
 def lag_text(group: GroupSummary) -> str:

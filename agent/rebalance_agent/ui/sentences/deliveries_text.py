@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.model.reported.deliveries_event import ShareDeliveries
-from rebalance_agent.ui.words import moment_to_second
+from rebalance_agent.ui.words import moment_to_second, plural
 
 __all__ = ["deliveries_text"]
 
@@ -15,11 +15,10 @@ def deliveries_text(deliveries: ShareDeliveries | None) -> str:
     """
     if deliveries is None:
         return ""
-    acquired, renewed = deliveries.acquired, deliveries.renewed
     numbers = (
-        f"{acquired:,} record{'' if acquired == 1 else 's'}",
+        plural(deliveries.acquired, "record", ","),
         f"{deliveries.redelivered:,} of them redelivered",
         f"{deliveries.rejected:,} rejected",
-        f"{renewed:,} lock renewal{'' if renewed == 1 else 's'}",
+        plural(deliveries.renewed, "lock renewal", ","),
     )
     return f"Deliveries through gateways since {moment_to_second(deliveries.since_ms)}: {', '.join(numbers)}"

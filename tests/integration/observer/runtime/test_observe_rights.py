@@ -179,7 +179,7 @@ def test_without_the_optional_right_no_dead_letter_queue_is_shown_until_it_is_gr
     kafka, group, monkeypatch, caplog
 ):
     monkeypatch.setattr("rebalance_agent.runtime.watch.cluster_watch.LOOK_EVERY_S", 0.5)
-    monkeypatch.setattr("rebalance_agent.polls.settings.dead_letter_queues.REFRESH_S", 1.0)
+    monkeypatch.setattr("rebalance_agent.polls.settings.read_schedule.REFRESH_S", 1.0)
     give(kafka, "User:observer", NEEDED)
     with observer(kafka) as watched, share_consumer(kafka, group, "t"):
         eventually(lambda: watched.source(group) == "records", waiting_for=group)

@@ -37,7 +37,7 @@ def names():
 @pytest.fixture
 def _read_often(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.watch.cluster_watch.LOOK_EVERY_S", 0.5)
-    monkeypatch.setattr("rebalance_agent.polls.settings.dead_letter_queues.REFRESH_S", 1.0)
+    monkeypatch.setattr("rebalance_agent.polls.settings.read_schedule.REFRESH_S", 1.0)
 
 
 def alter(bootstrap, kind, name, settings):
