@@ -36,12 +36,15 @@ from rebalance_agent.groupprotocol.tables.consumer_groups import (
 from rebalance_agent.groupprotocol.tables.kind import RecordTable
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
-__all__ = ["ATTACKS", "EVENTS", "HOSTILE", "attacked"]
+__all__ = ["ATTACKS", "EVENTS", "HOSTILE", "KNOWN_GROUPS", "attacked"]
 
 HOSTILE = "hostile"
 """Prefix of the names of the hostile tenant's groups."""
 
 EVENTS = "rebalance-events"
+
+KNOWN_GROUPS = tuple(f"{HOSTILE}-known-{index:03}" for index in range(100))
+"""Groups that exist, and commit, before the observer starts."""
 
 Record = tuple[str, bytes, bytes | None]
 """A record: topic, key, value (None: a tombstone)."""
@@ -50,7 +53,7 @@ ABSURD_PARTITIONS = 220_000
 OWNERS = 1_000
 LONG = 30_000
 NAMES = 10_000
-GONE_PARTITIONS = 4_000
+MEDIUM_PARTITIONS = 4_000
 """As many as a record has that is not large (`work_budget.LARGE_BYTES`)."""
 PARTS_MEMBERS, EPOCH_RECORDS = 5_000, 1_000
 JOINING = 0.2
@@ -122,9 +125,14 @@ def _gone(rng: random.Random) -> Iterator[Record]:
         name, now_ms = f"{HOSTILE}-{rng.randrange(2**32):08x}", time_ns() // 1_000_000
         committed = commit(name, "orders", 0, number, now_ms)
         yield TOPIC, *committed
-        yield _group(name, 1, 1, {"absurd": tuple(range(GONE_PARTITIONS))})
+        yield _group(name, 1, 1, {"absurd": tuple(range(MEDIUM_PARTITIONS))})
         yield TOPIC, committed[0], None
         yield TOPIC, group_key(name), None
+
+
+def _known(rng: random.Random) -> Iterator[Record]:
+    for number in count(1):
+        yield _group(rng.choice(KNOWN_GROUPS), number, 1, {"absurd": tuple(range(number % 2, MEDIUM_PARTITIONS))})
 
 
 def _parts(rng: random.Random) -> Iterator[Record]:
@@ -175,6 +183,7 @@ ATTACKS = {
     "parts": Attack("5,000 members of a group whose coordinator assigns write 3,000 records a second", 3_000, _parts),
     "names": Attack("10,000 groups", 200, _names),
     "gone": Attack("60 new groups a second claim 4,000 partitions, commit once and are deleted", 240, _gone),
+    "known": Attack("100 groups that are not new rebalance 60 times a second, 4,000 partitions each", 60, _known),
     "long-names": Attack("200 groups with names of 30,000 characters", 20, _long_names),
     "events": Attack("member events that claim 100,000 partitions each", 200, _events),
 }

@@ -19,7 +19,7 @@ from time import monotonic, sleep, time_ns
 from typing import NamedTuple
 
 from bench.measure import percentile, table
-from bench.observer.attack import ATTACKS, attacked
+from bench.observer.attack import ATTACKS, KNOWN_GROUPS, attacked
 from bench.observer.observing import PATIENCE_S, Observer, observer
 from bench.observer.start import compacted
 from bench.observer.starved import GROUP, timed
@@ -88,10 +88,11 @@ def main(scale: float = 1.0) -> None:
 def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
     """Run attacks of ``kinds`` until ``samples`` records of the timed group are shown."""
     now_ms = time_ns() // 1_000_000
-    known = [generation(GROUP, 0, now_ms), (group_key(LARGE), group_value(0, _members(), now_ms))]
+    known = [generation(name, 0, now_ms) for name in (GROUP, *KNOWN_GROUPS)]
+    known.append((group_key(LARGE), group_value(0, _members(), now_ms)))
     with compacted(GROUPS, known) as kafka, observer(kafka.bootstrap_servers) as watching:
         watching.wait(watching.ready, PATIENCE_S)
-        _commit(kafka.bootstrap_servers, GROUP, LARGE)
+        _commit(kafka.bootstrap_servers, GROUP, LARGE, *KNOWN_GROUPS)
         with _large(kafka.bootstrap_servers) as written, attacked(kafka.bootstrap_servers, kinds, seed):
             sleep(SETTLING_S)
             bare, shown = timed(kafka.bootstrap_servers, watching, 0, samples, _generation)

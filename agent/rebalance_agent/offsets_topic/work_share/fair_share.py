@@ -2,9 +2,7 @@
 
 A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
 groups have small records, but thousands of them: each group has one share, for records of all kinds. The share is a
-share of processor time. If there is less time for all groups, the records of groups that cause little work come first.
-New groups together have one share of this kind: any number of groups can be created, and deleted at once. Every second
-turn is that of the newest waiting group, so a group that comes after a flood of groups does not wait for all of them.
+share of processor time. If there is less time for all groups, they take turns (`Turns`).
 """
 
 from __future__ import annotations
@@ -21,30 +19,26 @@ from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
-from rebalance_agent.offsets_topic.work_share.work_budget import (
-    GROUPS_MAX,
-    WorkBudget,
-    part_seconds,
-    work_seconds,
-)
+from rebalance_agent.offsets_topic.work_share.turns import Turns
+from rebalance_agent.offsets_topic.work_share.work_budget import BYTE_MOST_S, WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["AHEAD_S", "LONGEST_S", "NAME_BYTES_MAX", "FairShare"]
+__all__ = ["AHEAD_S", "NAME_BYTES_MAX", "FairShare"]
 
 AHEAD_S = 0.05
-"""Seconds of work in the inbox above which only records of light groups are added. It is also the longest time for
-which their records wait behind others; the inbox is refilled several times within it."""
+"""Seconds of work in the inbox above which no records are added. It is also the longest time for which a record waits
+in the inbox behind others that are not processed yet; the inbox is refilled several times within it."""
 
 NAME_BYTES_MAX = 64
 """Longest group name (bytes) that is used as a key. A longer name is hashed, since data is kept for 10,000 groups and a
 name may have 32 kB."""
 
+SMALL_S = 0.02
+"""Seconds of work above which a smaller record is not preferred: a large group would wait for most of the others."""
+
 NAMED_EVERY_S = 1.0
 """Seconds between updates of the metric that names the groups that had to wait, even while the inbox is full."""
-
-LONGEST_S = 0.5
-"""Seconds after which a record of another group is put into the inbox nevertheless, so that no record waits forever."""
 
 
 class FairShare:
@@ -56,14 +50,12 @@ class FairShare:
         """Start without waiting groups; ``decode`` returns None for an unreadable record."""
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
-        self._released = context.clock.monotonic()
         self._waiting = SetAside()
         self._waited = self._skipped = 0
-        self._due: list[tuple[float, int, bytes]] = []
-        self._turns = itertools.count()
-        self._in_due: set[bytes] = set()
-        self._unseen: dict[bytes, None] = {}  # waiting groups of which no record was emitted yet, from the oldest
-        self._newest_next = True
+        self._over: list[tuple[float, int, bytes]] = []  # groups over their budget, by the time at which they are not
+        self._numbers = itertools.count()
+        self._turns = Turns()
+        self._placed: set[bytes] = set()  # groups that are in `_over` or `_turns`
         self._names = RecentNames()
         self._named = float("-inf")
 
@@ -75,71 +67,56 @@ class FairShare:
         """Emit a record that was read now, or let it wait."""
         group, size, now = _identity(record.key), len(record.message), self._context.clock.monotonic()
         allowed = self._budget.allows(group, size, now)
-        if group not in self._waiting and allowed and (self._has_time or self._budget.light(group, now)):
+        if allowed and not self._turns and group not in self._waiting and self._has_time:
             lost = self._waiting.take_lost(group)
             self._spend(group, record._replace(skipped=lost) if lost else record, now)
             return
-        if group not in self._in_due:
-            self._set_due(group, size, now)
-        if group in self._unseen and record.message.value() is None:  # this deletes the earlier records
+        if record.message.value() is None and not self._budget.remembers(group):  # this deletes the earlier records
             self._skipped += self._waiting.drop_key(group, record.key)
-        elif group not in self._waiting and not self._budget.remembers(group):
-            self._wait_unseen(group)
-        self._skipped += self._waiting.put(group, record)
+        for dropped in self._waiting.put(group, record):
+            self._skipped += 1
+            self._name(dropped.key, now)
         if not allowed:
             self._waited += 1
-            self._names.see(group, _ms(now), lambda: _group_name(record.key))
-            if now - self._named >= NAMED_EVERY_S:
-                self._count(now)
+            self._name(record.key, now)
+        if now - self._named >= NAMED_EVERY_S:
+            self._count(now)
+        if group not in self._placed:
+            self._place(group, now)
+        self._emit(now)
 
     def release(self) -> None:
-        """Emit waiting records of groups that may cause work again. Call it several times a second.
-
-        One turn is that of the group that has been allowed to cause work for longest, the next that of the newest new
-        group.
-        """
+        """Emit waiting records of groups that may cause work again. Call it several times a second."""
         now = self._context.clock.monotonic()
         self._count(now)
-        late = list[bytes]()
-        while self._due and self._due[0][0] <= now and (self._has_time or now - self._released >= LONGEST_S):
-            self._newest_next = not self._newest_next
-            if not self._newest_next and self._release_newest(now):
-                continue
-            _, _, group = heapq.heappop(self._due)
-            self._in_due.discard(group)
-            if group not in self._waiting:
-                continue  # its records were dropped
-            if not self._budget.allows(group, self._waiting.next_bytes(group), now):
-                late.append(group)
-                continue
-            self._released = now
-            self._spend(group, self._waiting.pop(group), now)
-            if group in self._waiting:
-                self._set_due(group, self._waiting.next_bytes(group), now)
-        for group in late:
-            self._set_due(group, self._waiting.next_bytes(group), now)
+        while self._over and self._over[0][0] <= now:
+            _, _, group = heapq.heappop(self._over)
+            self._placed.discard(group)
+            self._place(group, now)
+        self._emit(now)
 
-    def _release_newest(self, now: float) -> bool:
-        """Emit the first waiting record of the group that came last; return False if there is none.
+    def _place(self, group: bytes, now: float) -> None:
+        """Add a group to those that take turns, or to those over their budget, unless its records were dropped."""
+        if group not in self._waiting:
+            return
+        self._placed.add(group)
+        size = self._waiting.next_bytes(group)
+        if self._budget.allows(group, size, now):
+            new, seen = self._budget.is_new(group, now), self._budget.remembers(group)
+            self._turns.add(group, min(BYTE_MOST_S * size, SMALL_S), new=new, seen=seen)
+        else:
+            heapq.heappush(self._over, (self._budget.allowed_at(group, size, now), next(self._numbers), group))
 
-        The group stays where it is in the order of the others.
-        """
-        while self._unseen:
-            group = next(reversed(self._unseen))
-            if group not in self._waiting:
-                del self._unseen[group]  # its records were dropped
-            elif self._budget.allows(group, self._waiting.next_bytes(group), now):
-                self._released = now
-                self._spend(group, self._waiting.pop(group), now)
-                return True
-            else:
-                return False
-        return False
-
-    def _wait_unseen(self, group: bytes) -> None:
-        self._unseen[group] = None
-        if len(self._unseen) > GROUPS_MAX:
-            del self._unseen[next(iter(self._unseen))]
+    def _emit(self, now: float) -> None:
+        """Emit records of the groups whose turn it is, while the tracker has time."""
+        while self._turns and self._has_time:
+            group = self._turns.pop()
+            self._placed.discard(group)
+            if group in self._waiting and self._budget.allows(group, self._waiting.next_bytes(group), now):
+                self._turns.spend(group, self._spend(group, self._waiting.pop(group), now))
+            self._place(group, now)
+        if not self._turns:
+            self._turns.reset()
 
     @property
     def release_s(self) -> float | None:
@@ -148,7 +125,7 @@ class FairShare:
 
     @property
     def _has_time(self) -> bool:
-        """Whether the tracker has time for more than light groups."""
+        """Whether the tracker has time for more records."""
         return self._context.inbox.work_s < AHEAD_S
 
     def _count(self, now: float) -> None:
@@ -163,9 +140,8 @@ class FairShare:
             self._named = now
             self._context.meters.groups_over_budget("work", self.named())
 
-    def _set_due(self, group: bytes, size_bytes: int, now: float) -> None:
-        heapq.heappush(self._due, (self._budget.allowed_at(group, size_bytes, now), next(self._turns), group))
-        self._in_due.add(group)
+    def _name(self, key: bytes, now: float) -> None:
+        self._names.see(_identity(key), _ms(now), lambda: _group_name(key))
 
     def drop(self, partitions: Iterable[int]) -> None:
         """Drop the waiting records of these partitions of the offsets topic, which are no longer read."""
@@ -179,8 +155,8 @@ class FairShare:
         """Return the groups that recently had to wait, as `RecentNames.names` does."""
         return self._names.names(_ms(self._context.clock.monotonic()))
 
-    def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
-        self._unseen.pop(group, None)
+    def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> float:
+        """Emit a record; return the estimated seconds of work."""
         size, record = len(waiting.message), self._decode(waiting)
         if record_kind(waiting.key) == GROUP_METADATA.kind:
             seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None, size)
@@ -191,6 +167,7 @@ class FairShare:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)
         elif waiting.skipped:  # an unreadable record reports nothing
             self._waiting.lose(group, waiting.skipped)
+        return seconds
 
 
 def _identity(key: bytes) -> bytes:

@@ -28,6 +28,10 @@ wait."""
 ALL_BYTES_MAX = 16 * 2**20
 """Maximum number of bytes of all waiting records."""
 
+LAST_WEIGHT = 1 / 8
+"""Weight of a group's last waiting record in the order in which groups lose records. It has the state of a classic
+group, so a large group should not lose it while smaller groups have several records."""
+
 STALE_MAX = 1_000
 """Number of outdated entries above which the order of the groups by size is rebuilt."""
 
@@ -75,6 +79,12 @@ class _Queue:
         """The record that was read first."""
         return next(iter(self.records.values()))
 
+    @property
+    def weight(self) -> float:
+        """The bytes by which groups lose records: those of older records, and `LAST_WEIGHT` of the last one."""
+        last = self.records[next(reversed(self.records))].size_bytes
+        return self.size_bytes - (1 - LAST_WEIGHT) * last
+
 
 class SetAside:
     """The waiting records by group (its bytes), in the order in which they were read."""
@@ -84,7 +94,7 @@ class SetAside:
         self._queues: dict[bytes, _Queue] = {}
         self._lost: dict[bytes, int] = {}
         self._size_bytes = 0
-        self._by_size: list[tuple[int, bytes]] = []
+        self._by_size: list[tuple[float, bytes]] = []
         self._next = 0
 
     def __bool__(self) -> bool:
@@ -107,8 +117,8 @@ class SetAside:
         """Return the bytes of the value of the oldest waiting record of a group."""
         return len(self._queues[group].first.message)
 
-    def put(self, group: bytes, record: WaitingRecord) -> int:
-        """Let a record wait; return how many older records, of this or another group, were dropped for it."""
+    def put(self, group: bytes, record: WaitingRecord) -> list[WaitingRecord]:
+        """Let a record wait; return the older records, of this or another group, that were dropped for it."""
         queue = self._queues.setdefault(group, _Queue())
         number, self._next = self._next, self._next + 1
         queue.records[number] = record
@@ -118,34 +128,31 @@ class SetAside:
         numbers.append(number)
         queue.size_bytes += size
         self._size_bytes += size
-        self._grown(group, queue.size_bytes)
-        dropped = 0
+        self._grown(group, queue)
+        dropped = []
         if len(numbers) > KEY_RECORDS_MAX:
-            self._drop(group, numbers[0], numbers[1])
-            dropped += 1
+            dropped.append(self._drop(group, numbers[0], numbers[1]))
         while len(queue.records) > 1 and queue.size_bytes > GROUP_BYTES_MAX:
-            self._drop_oldest(group)
-            dropped += 1
+            dropped.append(self._drop_oldest(group))
         while self._size_bytes > ALL_BYTES_MAX:
-            self._drop_oldest(self._largest())
-            dropped += 1
+            dropped.append(self._drop_oldest(self._largest()))
         return dropped
 
-    def _grown(self, group: bytes, size_bytes: int) -> None:
-        heapq.heappush(self._by_size, (-size_bytes, group))
+    def _grown(self, group: bytes, queue: _Queue) -> None:
+        heapq.heappush(self._by_size, (-queue.weight, group))
         if len(self._by_size) > len(self._queues) + STALE_MAX:
-            self._by_size = [(-queue.size_bytes, name) for name, queue in self._queues.items()]
+            self._by_size = [(-queue.weight, name) for name, queue in self._queues.items()]
             heapq.heapify(self._by_size)
 
     def _largest(self) -> bytes:
-        """Return the group with the most bytes. A group that has become smaller is inserted again."""
+        """Return the group with the largest backlog. A group whose order changed is inserted again."""
         while True:
             negative, group = self._by_size[0]
             queue = self._queues.get(group)
-            if queue and queue.size_bytes == -negative:
+            if queue and queue.weight == -negative:
                 return group
-            if queue and (queue.size_bytes < -negative):
-                heapq.heapreplace(self._by_size, (-queue.size_bytes, group))
+            if queue and queue.weight < -negative:
+                heapq.heapreplace(self._by_size, (-queue.weight, group))
             else:
                 heapq.heappop(self._by_size)
 
@@ -220,17 +227,19 @@ class SetAside:
             del self._queues[group]
         return record, queue.skipped.pop(number, 0)
 
-    def _drop(self, group: bytes, number: int, following: int) -> None:
+    def _drop(self, group: bytes, number: int, following: int) -> WaitingRecord:
         """Drop a record, and count it in ``skipped`` of the ``following`` record."""
         queue = self._queues[group]
-        _, skipped = self._remove(group, queue, number)
+        record, skipped = self._remove(group, queue, number)
         queue.skipped[following] = queue.skipped.get(following, 0) + skipped + 1
+        return record
 
-    def _drop_oldest(self, group: bytes) -> None:
+    def _drop_oldest(self, group: bytes) -> WaitingRecord:
         """Drop the group's oldest record, and count it in ``skipped`` of the next record, now or later."""
         records = self._queues[group].records
         if len(records) > 1:
             first, second = islice(records, 2)
-            self._drop(group, first, second)
-        else:
-            self.lose(group, self.pop(group).skipped + 1)
+            return self._drop(group, first, second)
+        record = self.pop(group)
+        self.lose(group, record.skipped + 1)
+        return record

@@ -2,7 +2,6 @@
 
 All groups are processed by one thread. The work that a record causes is estimated from what it contains; each group may
 cause a quarter of a processor's time. A group that has used its share has to wait, and the others do not wait for it.
-A client can create any number of groups, so all groups that are new share one budget besides their own.
 """
 
 from __future__ import annotations
@@ -13,7 +12,16 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochFact, Mem
 from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "LIGHT_S", "WorkBudget", "part_seconds", "work_seconds"]
+__all__ = [
+    "ALL_RATE",
+    "BURST_S",
+    "BYTE_MOST_S",
+    "GROUP_RATE",
+    "LARGE_BYTES",
+    "WorkBudget",
+    "part_seconds",
+    "work_seconds",
+]
 
 RECORD_S = 0.004
 """Seconds of work that any record of a classic group causes, all steps together: its view, its text on /metrics, its
@@ -32,6 +40,9 @@ MEMBER_S = 25e-6
 ASSIGNED_S = 25e-6
 """Seconds of work per partition that a record assigns to a member: moves, stalls, quality and view."""
 
+BYTE_MOST_S = ASSIGNED_S / 4
+"""Most seconds of work per byte of a record, before it is decoded: each partition takes four bytes."""
+
 TARGET_S = 2.5e-6
 """Seconds of work per partition or task in the target of a consumer or streams member: it is only compared with the
 current assignments."""
@@ -46,15 +57,8 @@ ALL_RATE = 0.6
 BURST_S = 0.5
 """Seconds of work that a group may cause at once, after it was quiet."""
 
-LIGHT_S = 0.05
-"""Seconds of recent work up to which a group is light: ten records of an ordinary group at once."""
-
 NEW_S = 60.0
 """Seconds from a group's first record for which the group is new."""
-
-NEW_RATE = 0.25
-"""Seconds of work per second up to which new groups together are light; beyond it, groups that are known come first.
-Sixty ordinary groups per second may be created, even if each of them is deleted at once."""
 
 LARGE_BYTES = 16_384
 """A record with more bytes is large: `ALL_RATE` applies to it. Records of a hundred members are smaller."""
@@ -119,7 +123,7 @@ class WorkBudget:
         """Start with the whole budget."""
         self._groups: dict[bytes, _Bucket] = {}
         self._new: dict[bytes, _Bucket] = {}  # apart, so that created groups do not push out the others
-        self._all, self._all_new = (_Bucket(BURST_S, now, now) for _ in range(2))
+        self._all = _Bucket(BURST_S, now, now)
 
     def know(self, group: bytes, now: float) -> None:
         """Note that the group is not new: it had a record before the observer started."""
@@ -138,12 +142,10 @@ class WorkBudget:
             return False
         return size_bytes <= LARGE_BYTES or self._all.refill(ALL_RATE, now) > 0
 
-    def light(self, group: bytes, now: float) -> bool:
-        """Whether the group has recently caused little work, or none; if it is new, also all new groups together."""
+    def is_new(self, group: bytes, now: float) -> bool:
+        """Whether the group's first record was processed less than `NEW_S` ago, or not yet."""
         bucket = self._bucket(group)
-        if (bucket is None or bucket.new(now)) and self._all_new.refill(NEW_RATE, now) <= 0:
-            return False
-        return bucket is None or bucket.refill(GROUP_RATE, now) >= BURST_S - LIGHT_S
+        return bucket is None or bucket.new(now)
 
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
         """Return when the group's next record, of ``size_bytes``, may be processed if other groups cause no work."""
@@ -160,8 +162,6 @@ class WorkBudget:
         bucket.spend(seconds, GROUP_RATE, now)
         if size_bytes > LARGE_BYTES:
             self._all.spend(seconds, ALL_RATE, now)
-        if bucket.new(now):
-            self._all_new.spend(seconds, NEW_RATE, now)
         _keep(self._new if bucket.new(now) else self._groups, group, bucket)
 
     def _bucket(self, group: bytes) -> _Bucket | None:

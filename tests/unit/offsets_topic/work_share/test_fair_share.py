@@ -10,11 +10,10 @@ from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, e
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.work_share import set_aside
-from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S, NAME_BYTES_MAX
+from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, NAME_BYTES_MAX
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
     GROUP_RATE,
-    LIGHT_S,
     PART_S,
     WorkBudget,
     work_seconds,
@@ -171,41 +170,61 @@ def _flood(observer, groups=("hostile",)):
         )
 
 
-def test_while_the_tracker_is_late_only_records_of_light_groups_are_emitted():
+def test_while_the_tracker_is_late_no_record_is_emitted_and_then_the_group_with_the_least_work_comes_first():
     observer = reader()
     inbox, share = observer.context.inbox, observer.emitter.share
-    _flood(observer)
+    _know(observer, "hostile", "orders")
     inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
-    share.release()
-    assert len(inbox) == 1, "the flood waits"
-    observer.context.clock.advance(round(LONGEST_S * 1_000))
-    share.release()
-    share.release()
-    assert len(inbox) == 2, "one of its records at a time"
-    observer.emitter.emit_live(*_light_and_heavy(observer), {0: observer.offset})
-    assert [record.group for record in observer.taken()][2:] == ["orders"]
+    observer.emit(*(epoch_record(current(0, f"m{number}", 2), "hostile") for number in range(300)))
+    assert len(inbox) == 1
+    inbox.take(1, 0)
+    assert observer.taken() == []
     share.release()
     assert PART_S * len(inbox) <= AHEAD_S + PART_S < PART_S * (len(inbox) + 20), "as many as there is time for"
+    observer.emit(ORDERS)
+    assert {record.group for record in observer.taken()} == {"hostile"}
+    share.release()
+    assert "orders" in [record.group for record in observer.taken()[:20]]
 
 
-def _light_and_heavy(observer):
-    """Two records, of a group that has caused little work and of one that has caused more, within its budget."""
-    heavy = group_of_key(group_key("heavy"))
-    observer.emitter.share._budget.spend(heavy, 100, 2 * LIGHT_S, observer.context.clock.monotonic())
-    values = [("orders", ORDERS[1]), ("heavy", _value(2, {"t": (0,)}))]
-    records = [FakeRecord(group_key(group), value, None, 0, (0, observer.offset)) for group, value in values]
-    return records, records
+def test_known_groups_with_larger_records_delay_no_other_known_group():
+    """Each of them keeps its share; together they would take several processors."""
+    observer, hostile = reader(), [f"hostile-{number}" for number in range(40)]
+    _know(observer, "orders", *hostile)
+    for step in range(60):
+        observer.emit(*[(name, _value(step, {"t": tuple(range(1_000))})) for name in hostile])
+        observer.emit(ORDERS)
+        assert "orders" not in [record.group for record in observer.taken()], "the tracker is late"
+        observer.emitter.share.release()
+        assert observer.taken()[0].group == "orders"
+        for _ in range(4):  # as much work as there is time for
+            observer.emitter.share.release()
+            observer.taken()
+        observer.context.clock.advance(300)
 
 
-def test_a_group_that_waits_for_lighter_ones_is_not_over_budget():
+def test_a_group_whose_records_are_dropped_because_others_wait_is_named(monkeypatch):
+    observer = reader()
+    monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 1)
+    observer.context.inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
+    observer.read(*[("busy", _value(number, {"t": (0,)})) for number in range(3)], ORDERS)
+    assert observer.emitter.share.named() == ["busy"]
+
+
+def _know(observer, *groups):
+    observer.emitter.emit_past([FakeRecord(group_key(group), ORDERS[1]) for group in groups])
+    observer.taken()
+
+
+def test_a_group_that_waits_for_others_is_not_over_budget():
     observer = reader()
     observer.context.inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
-    observer.emitter.emit_live(*_light_and_heavy(observer), {0: observer.offset})
+    observer.emit(ORDERS)
     observer.emitter.share.release()
     assert observer.emitter.share.named() == []
     assert observer.context.meters.of("over_budget") == []
     observer.taken()
-    assert [record.group for record in observer.read()] == ["heavy"]
+    assert [record.group for record in observer.read()] == ["orders"]
 
 
 def test_records_that_were_dropped_are_missing_before_the_next_one_that_need_not_wait(monkeypatch):

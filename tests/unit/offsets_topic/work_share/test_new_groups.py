@@ -9,7 +9,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, e
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.work_share import work_budget
 from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S
-from rebalance_agent.offsets_topic.work_share.work_budget import BURST_S, NEW_RATE, NEW_S, WorkBudget, work_seconds
+from rebalance_agent.offsets_topic.work_share.work_budget import BURST_S, NEW_S, WorkBudget, work_seconds
 from support.observer.fakes import FakeRecord
 from support.tracker.emitted_records import RecordReader
 
@@ -106,9 +106,9 @@ def test_a_group_is_known_some_time_after_its_first_record():
     budget.know(b"read before", NEW_S)
     for number in range(100):
         budget.spend(b"created %d" % number, 100, BURST_S, NEW_S)
-    known = (b"read before", b"older", b"created 100")
-    assert [budget.light(group, NEW_S) for group in known] == [True, True, False]
-    assert budget.light(b"created 100", NEW_S + 100 * BURST_S / NEW_RATE)
+    names = (b"read before", b"older", b"created 1", b"unseen")
+    assert [budget.is_new(group, NEW_S) for group in names] == [False, False, True, True]
+    assert not budget.is_new(b"created 1", 2 * NEW_S)
 
 
 def test_created_groups_push_out_no_known_one(monkeypatch):
@@ -117,5 +117,5 @@ def test_created_groups_push_out_no_known_one(monkeypatch):
     budget.know(b"orders", 0.0)
     for number in range(10):
         budget.spend(b"created %d" % number, 100, BURST_S, 0.0)
-    assert budget.light(b"orders", 0.0)
+    assert not budget.is_new(b"orders", 0.0)
     assert len(budget._new) == 3

@@ -31,7 +31,7 @@ def _offsets(waiting, key):
 def test_waiting_records_of_a_group_leave_in_order():
     waiting = SetAside()
     for offset in range(5):
-        assert waiting.put(b"a" if offset % 2 else b"b", _record(offset)) == 0
+        assert not waiting.put(b"a" if offset % 2 else b"b", _record(offset))
     assert _offsets(waiting, b"a") == [(1, 0), (3, 0)]
     assert _offsets(waiting, b"b") == [(0, 0), (2, 0), (4, 0)]
     assert not waiting
@@ -40,7 +40,7 @@ def test_waiting_records_of_a_group_leave_in_order():
 def test_with_too_many_records_the_oldest_are_dropped_and_the_next_one_counts_them(monkeypatch):
     monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 3)
     waiting = SetAside()
-    assert [waiting.put(b"a", _record(offset)) for offset in range(6)] == [0, 0, 0, 1, 1, 1]
+    assert [len(waiting.put(b"a", _record(offset))) for offset in range(6)] == [0, 0, 0, 1, 1, 1]
     assert _offsets(waiting, b"a") == [(3, 3), (4, 0), (5, 0)]
 
 
@@ -48,14 +48,14 @@ def test_only_the_last_record_of_each_key_waits_as_in_the_compacted_topic(monkey
     monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 2)
     waiting = SetAside()
     keys = [b"x", b"y", b"x", b"x", b"y", b"x"]
-    assert sum(waiting.put(b"a", _record(offset, key=key)) for offset, key in enumerate(keys)) == 2
+    assert sum(len(waiting.put(b"a", _record(offset, key=key))) for offset, key in enumerate(keys)) == 2
     assert _offsets(waiting, b"a") == [(1, 0), (3, 2), (4, 0), (5, 0)]
 
 
 def test_a_record_larger_than_the_bound_waits_alone(monkeypatch):
     monkeypatch.setattr(set_aside, "GROUP_BYTES_MAX", 250)
     waiting = SetAside()
-    assert [waiting.put(b"a", _record(offset, size)) for offset, size in enumerate((100, 100, 100, 900))] == [
+    assert [len(waiting.put(b"a", _record(offset, size))) for offset, size in enumerate((100, 100, 100, 900))] == [
         0,
         0,
         1,
@@ -67,11 +67,21 @@ def test_a_record_larger_than_the_bound_waits_alone(monkeypatch):
 def test_the_total_of_all_groups_is_bounded_and_losses_are_counted_with_the_next_record(monkeypatch):
     monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 1_000)
     waiting = SetAside()
-    assert waiting.put(b"large", _record(1, 800)) == 0
-    assert waiting.put(b"small", _record(2, 300)) == 1
+    assert waiting.put(b"large", _record(1, 800)) == []
+    assert [record.message.offset() for record in waiting.put(b"small", _record(2, 300))] == [1]
     assert (b"large" in waiting, b"small" in waiting) == (False, True)
     waiting.put(b"large", _record(3, 100))
     assert _offsets(waiting, b"large") == [(3, 1)]
+
+
+def test_the_last_record_of_a_large_group_stays_while_others_have_older_ones(monkeypatch):
+    monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 1_000)
+    waiting = SetAside()
+    waiting.put(b"large", _record(1, 700))
+    waiting.put(b"flood", _record(2, 100))
+    waiting.put(b"flood", _record(3, 100))
+    assert [record.message.offset() for record in waiting.put(b"flood", _record(4, 150))] == [2]
+    assert b"large" in waiting
 
 
 @given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(0, 300), st.booleans()), max_size=60))
@@ -85,8 +95,8 @@ def test_the_largest_group_is_the_one_with_the_most_bytes(steps):
             if leaves:
                 waiting.pop(waiting.groups()[0])
             if waiting:
-                sizes = {name: waiting._queues[name].size_bytes for name in waiting.groups()}
-                assert sizes[waiting._largest()] == max(sizes.values())
+                weights = {name: waiting._queues[name].weight for name in waiting.groups()}
+                assert weights[waiting._largest()] == max(weights.values())
                 assert len(waiting._by_size) <= 3 + set_aside.STALE_MAX
     finally:
         set_aside.STALE_MAX = limit
@@ -121,7 +131,7 @@ def test_every_record_leaves_once_or_is_counted_as_skipped(puts):
     try:
         waiting = SetAside()
         dropped = sum(
-            waiting.put(group, _record(offset, size, key=key)) for offset, (group, key, size) in enumerate(puts)
+            len(waiting.put(group, _record(offset, size, key=key))) for offset, (group, key, size) in enumerate(puts)
         )
     finally:
         set_aside.KEY_RECORDS_MAX, set_aside.GROUP_BYTES_MAX, set_aside.ALL_BYTES_MAX = bounds
