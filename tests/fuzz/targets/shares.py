@@ -147,16 +147,17 @@ def _fill(data):
             last += 1
             done = [record(at, last, member("ab"[last % 2], (0, 1)), group=KNOWN)]
         else:
-            done = _step(step, name, at, partitions, alive=what >= 128)
+            old = what < 128 and tracker._groups.get(name) is None  # the first of a group's records may be from before
+            done = _step(step, name, at, partitions, live=not old)
         for event in feed(tracker, *done, commits=False):
             json_line(event)
         _within_budgets(tracker, before)
         assert tracker.view(KNOWN).generation == last, "a group that was known before the flood stays shown"
 
 
-def _step(step, name, at, partitions, *, alive):
+def _step(step, name, at, partitions, *, live):
     if step < 3:
-        return [record(at, at, member(f"m{step}", partitions), group=name, live=alive or step > 0)]
+        return [record(at, at, member(f"m{step}", partitions), group=name, live=live)]
     if step == 3:
         return [committed(at, *partitions, group=name)]
     if step == 4:
