@@ -1,11 +1,14 @@
-"""A hostile tenant on a real broker: it is named, memory stays below the chart's limit, and others lose nothing."""
+"""A hostile tenant on a real broker: it is named, memory stays below the chart's limit, and others lose nothing.
+
+A group of 2,000 members and 10,000 partitions beside it is shown exactly.
+"""
 
 from __future__ import annotations
 
 import pytest
 from bench.measure import percentile
 from bench.observer.attack import ATTACKS
-from bench.observer.hostile import beside
+from bench.observer.hostile import LARGE_MEMBERS, LARGE_PARTITIONS, beside
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +27,7 @@ def test_other_groups_lose_nothing_and_the_hostile_one_is_named(seed, attack):
     bare_ms, shown_ms = percentile(found.bare_ms, 0.95), percentile(found.shown_ms, 0.95)
     assert shown_ms <= 2 * bare_ms + DELAY_MAX_MS
     assert found.missing == 0
+    assert found.large == (LARGE_MEMBERS, LARGE_PARTITIONS)
     assert len(found.shown_ms) == 60, "each record of the timed group was shown"
     assert found.named == ["hostile"]
     assert found.peak_mib < LIMIT_MIB
@@ -36,4 +40,5 @@ def test_other_groups_lose_nothing_and_the_hostile_one_is_named(seed, attack):
 def test_other_groups_lose_nothing_and_memory_is_bounded(attacks):
     found = beside(attacks, samples=60, seed=1)
     assert found.missing == 0
+    assert found.large == (LARGE_MEMBERS, LARGE_PARTITIONS)
     assert found.peak_mib < LIMIT_MIB
