@@ -30,7 +30,7 @@ DAMAGED = 1_500
 MODELS = 2_000
 SEED = 1
 TABLES = ("events", "generations", "members", "group_hours", "baselines", "whatif", "fidelity", "recommendations")
-ORDINARY = r"^c\\d{4}-"
+ORDINARY = r"^c\d{4}-"
 """Pattern of the names of all groups without damaged events, which `write_fleet` gives them."""
 
 OTHERS = ("ingested_at", "ran_at", "computed_at", "file")
@@ -53,10 +53,10 @@ def main(scale: float = 1.0) -> None:
             before, after = (DeltaTables(spark, str(run.folder / "tables")) for run in (alone, among))
             rejected = after.read("events_rejected").count() - before.read("events_rejected").count()
             stored = after.read("events").count() - before.read("events").count()
-            table(
-                ("table", "rows without damaged events", "different rows"),
-                ((each, *_different(before.read(each), after.read(each))) for each in TABLES),
-            )
+            rows = [(each, *_different(before.read(each), after.read(each))) for each in TABLES]
+        table(("table", "rows without damaged events", "different rows"), rows)
+        if not rows[0][1]:
+            raise SystemExit("no row was compared")
     seconds = [run.whole().seconds for run in (alone, among)]
     print(f"\nOf the damaged events, {rejected:,} were rejected, and {stored:,} stored.")
     print(f"The runs took {seconds[0]:.0f} and {seconds[1]:.0f} s; load {os.getloadavg()[1]:.1f}")
