@@ -77,6 +77,10 @@ APART = {
         "pipeline.whole_pipeline",
         "a million synthetic generations through the whole pipeline: each stage's time, peak memory",
     ),
+    "pipeline-poisoned": (
+        "pipeline.poisoned",
+        "the tables of a million events, alone and among 1,500 damaged ones: which rows differ",
+    ),
     "pipeline-growth": (
         "pipeline.pipeline_growth",
         "the same with ten times the rows, the groups, the members of a small fleet",

@@ -51,6 +51,7 @@ Record = tuple[str, bytes, bytes | None]
 
 ABSURD_PARTITIONS = 220_000
 OWNERS = 1_000
+USER_DATA_BYTES = 900_000
 LONG = 30_000
 NAMES = 10_000
 MEDIUM_PARTITIONS = 4_000
@@ -101,6 +102,15 @@ def _absurd(_: random.Random) -> Iterator[Record]:
 def _topics(_: random.Random) -> Iterator[Record]:
     for number in count(1):
         yield _group(HOSTILE, number, 1, {f"absurd-{topic:05}": (0,) for topic in range(25_000)})
+
+
+def _user_data(rng: random.Random) -> Iterator[Record]:
+    _, assignment = _bytes_of((("orders", tuple(range(PARTITIONS))),))
+    for number in count(1):
+        user_data = rng.randbytes(USER_DATA_BYTES)
+        subscription = encode_subscription(ConsumerSubscription(1, ("orders",), user_data, {}, -1, None))
+        member = "m0", subscription, assignment
+        yield TOPIC, group_key(HOSTILE), group_value(number, [member], time_ns() // 1_000_000)
 
 
 def _owners(_: random.Random) -> Iterator[Record]:
@@ -178,6 +188,7 @@ def _events(rng: random.Random) -> Iterator[Record]:
 ATTACKS = {
     "absurd": Attack("one member is assigned 220,000 partitions of no topic, 880 kB", 15, _absurd),
     "topics": Attack("one member is assigned 25,000 topics that do not exist, 1 MB", 15, _topics),
+    "user-data": Attack("one member sends 900 kB of user data, 15 times a second", 15, _user_data),
     "owners": Attack("1,000 members are assigned the same 70 partitions that exist, 450 kB", 10, _owners),
     "generations": Attack("one group rebalances 500 times a second", 500, _generations),
     "parts": Attack("5,000 members of a group whose coordinator assigns write 3,000 records a second", 3_000, _parts),

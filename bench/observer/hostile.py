@@ -39,7 +39,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.offsets_topic.emit import COMMITS_EVERY_S
 from rebalance_agent.tracking.memory.state_budget import COMMITTING_MS
 
-__all__ = ["Beside", "beside"]
+__all__ = ["LARGE_MEMBERS", "LARGE_PARTITIONS", "Beside", "beside"]
 
 GROUPS = 200
 """Number of ordinary groups, of 20 members each."""
@@ -61,14 +61,16 @@ class Beside(NamedTuple):
     """The effect of an attack on other groups.
 
     ``bare_ms``, ``shown_ms``: milliseconds from each timed record until the bare reader and until the API has it.
-    ``missing``: number of the other groups' rebalances that the observer has not counted. ``named``: names of the
-    groups over their budget on /metrics, at most 40 characters of each.
+    ``missing``: number of the other groups' rebalances that the observer has not counted. ``large``: how many members
+    and partitions of the large group the API shows. ``named``: names of the groups over their budget on /metrics, at
+    most 40 characters of each.
     """
 
     bare_ms: Sequence[float]
     shown_ms: Sequence[float]
     peak_mib: float
     missing: int
+    large: tuple[int, int]
     named: Sequence[str]
 
 
@@ -98,10 +100,11 @@ def beside(kinds: Sequence[str], samples: int, seed: int) -> Beside:
             bare, shown = timed(kafka.bootstrap_servers, watching, 0, samples, _generation)
             named = sorted(set(_NAMED.findall(watching.metrics())))
         watching.wait(lambda: watching.generation_of(LARGE) == written[-1], PATIENCE_S)
+        large = watching.size_of(LARGE)
         expected, end = samples + len(written), monotonic() + SETTLED_S
         while (counted := _completed(watching, GROUP) + _completed(watching, LARGE)) < expected and monotonic() < end:
             sleep(1)
-        return Beside(bare, shown, watching.peak_mib(), expected - counted, named)
+        return Beside(bare, shown, watching.peak_mib(), expected - counted, large, named)
 
 
 def _commit(bootstrap: str, *groups: str) -> None:

@@ -89,6 +89,11 @@ class Observer:
         number = found.get("summary", {}).get("generation")
         return None if number is None else int(number)
 
+    def size_of(self, group: str) -> tuple[int, int]:
+        """Return how many members the API shows in a group, and how many partitions they are assigned together."""
+        members = json.loads(self._get(f"/api/v1/groups/{group}") or "{}").get("members", [])
+        return len(members), sum(member["partitions"] or 0 for member in members)
+
     def shown(self) -> int:
         """Return the number of groups on /metrics, whatever their source is."""
         return len(SHOWN.findall(self.metrics()))

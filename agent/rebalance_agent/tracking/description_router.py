@@ -63,8 +63,8 @@ class DescriptionRouter:
         """Whether the memory budget has room for a description that replaces the one in ``before``."""
         budget = self._context.state_budget
         if before is None:
-            return budget.admits(value.group, now_ms, live=False, whole=True)
-        return not budget.refuses(value.group, now_ms, grows=lambda: described_bytes(value) > before.value_bytes)
+            return budget.admits(value.group, now_ms, lambda: described_bytes(value), live=False, whole=True)
+        return not budget.refuses(value.group, now_ms, lambda: before.value_bytes, lambda: described_bytes(value))
 
     def _take_epochs(self, described: GroupDescribed) -> Iterator[Event]:
         value, now_ms = described.value, described.answered_ms

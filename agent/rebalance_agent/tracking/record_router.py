@@ -83,16 +83,17 @@ class RecordRouter:
         for name in self._context.state_budget.displaced(record.seen_ms):
             self._groups.forget(name)
         whole = isinstance(record, GroupRecord)
-        return self._context.state_budget.admits(record.group, record.seen_ms, live=record.live, whole=whole)
+        return self._context.state_budget.admits(
+            record.group, record.seen_ms, lambda: _bytes(record), live=record.live, whole=whole
+        )
 
     def _grows(self, state: State, record: GroupRecord | EpochRecord) -> bool:
         """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return False
         last, value = state.last, record.value
-        return self._context.state_budget.refuses(
-            record.group, record.seen_ms, grows=lambda: not last or state_bytes(value) > state_bytes(last.value)
-        )
+        before, size = (lambda: state_bytes(last.value) if last else 0), (lambda: state_bytes(value))
+        return self._context.state_budget.refuses(record.group, record.seen_ms, before, size)
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
         """Return a classic group's record, marked as one from before the start if its rebalance is not to be reported.
@@ -150,6 +151,11 @@ class RecordRouter:
         for record in buffered:
             yield from self.record(record)
         self._refresh(state)
+
+
+def _bytes(record: GroupRecord | EpochRecord) -> int:
+    """Return the memory of a record's generation; 0 if the record has only a part of its group."""
+    return state_bytes(record.value) if isinstance(record, GroupRecord) and record.value else 0
 
 
 def _migrates(deletion: PendingDeletion, state: State, record: GroupRecord | EpochRecord) -> bool:

@@ -1,4 +1,4 @@
-"""The files and tests that the threat model and the supply chain name exist."""
+"""The files and tests that the threat model, the supply chain, security and trust name exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ REFERENCE = ROOT / "docs" / "reference"
 PAGE = "".join((REFERENCE / name).read_text(encoding="utf-8") for name in ("threat-model.md", "supply-chain.md"))
 TABLE = PAGE.partition("## Defences")[2].partition("\n\n## Remaining risks")[0]
 ROWS = [row.strip("| ").split(" | ") for row in TABLE.splitlines() if row.startswith("| ")][2:]
-TESTS = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", PAGE)
+SHORT_PAGES = "".join((REFERENCE.parent / name).read_text(encoding="utf-8") for name in ("security.md", "trust.md"))
+TESTS = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", PAGE + SHORT_PAGES)
 
 
 @cache
@@ -40,7 +41,7 @@ def test_pytest_finds_a_test_by_its_given_name(path, name):
 def test_every_row_names_a_test_and_no_test_without_its_name():
     assert len(ROWS) > 20
     assert [row[0] for row in ROWS if not re.search(r"`tests/[\w/.]+::[\w:]+`", row[2])] == []
-    assert re.findall(r"`tests/[\w/.]+`", PAGE) == []
+    assert re.findall(r"`tests/[\w/.]+`", PAGE + SHORT_PAGES) == []
 
 
 def test_enforcing_files_exist():

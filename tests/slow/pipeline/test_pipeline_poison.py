@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from bench.pipeline.poison import poison
 from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.clock import FakeClock
@@ -20,7 +21,6 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import broken
 from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, gone, member, random_history
 from support.pipeline.pipelines import SHORT_LIVED
-from support.pipeline.poison import poison
 
 pytestmark = [
     pytest.mark.slow,

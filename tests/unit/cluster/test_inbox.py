@@ -3,9 +3,11 @@ from __future__ import annotations
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.cluster.inbox import DECODED, REPORTS_AT_ONCE, Inbox
+from rebalance_agent.cluster.inbox import COMMIT_BYTES, DECODED, REPORTS_AT_ONCE, Inbox
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
@@ -93,6 +95,21 @@ def test_the_memory_of_records_commits_and_reports_is_bounded(first, observation
     assert first in inbox.take(1, 0)
     waiting.join(PATIENCE_S)
     assert observation in inbox.take(2, PATIENCE_S)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 40), st.integers(0, 4)), max_size=40))
+def test_the_queued_bytes_are_bounded_for_any_commits_and_reports(steps):
+    """An entry that is larger than the bound is in its queue alone."""
+    most, of_reports = 50 * COMMIT_BYTES, 3 * report_bytes(REPORT.event)
+    inbox = Inbox(8, most, of_reports)
+    for is_report, number, taken in steps:
+        inbox.offer(REPORT if is_report else CommitsSeen(1, {bytes([key]): None for key in range(2 * number)}))
+        if taken:
+            inbox.take(taken, 0)
+        for lane, bytes_max in ((inbox._lane, most), (inbox._reports, of_reports)):
+            assert lane._bytes == sum(queued.size_bytes for queued in lane.items)
+            assert lane._bytes <= bytes_max or len(lane.items) == 1
+            assert len(lane.items) <= 8
 
 
 def test_many_reports_delay_no_records():

@@ -20,7 +20,7 @@ from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
 from rebalance_agent.offsets_topic.work_share.turns import Turns
-from rebalance_agent.offsets_topic.work_share.work_budget import BYTE_MOST_S, WorkBudget, part_seconds, work_seconds
+from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
@@ -34,8 +34,8 @@ NAME_BYTES_MAX = 64
 """Longest group name (bytes) that is used as a key. A longer name is hashed, since data is kept for 10,000 groups and a
 name may have 32 kB."""
 
-SMALL_S = 0.02
-"""Seconds of work above which a smaller record is not preferred: a large group would wait for most of the others."""
+PREFERRED_S = 0.1
+"""Seconds of expected work up to which a record with less work is preferred; more would delay large groups too long."""
 
 NAMED_EVERY_S = 1.0
 """Seconds between updates of the metric that names the groups that had to wait, even while the inbox is full."""
@@ -103,7 +103,7 @@ class FairShare:
         size = self._waiting.next_bytes(group)
         if self._budget.allows(group, size, now):
             new, seen = self._budget.is_new(group, now), self._budget.remembers(group)
-            self._turns.add(group, min(BYTE_MOST_S * size, SMALL_S), new=new, seen=seen)
+            self._turns.add(group, min(self._budget.expected(group, size), PREFERRED_S), new=new, seen=seen)
         else:
             heapq.heappush(self._over, (self._budget.allowed_at(group, size, now), next(self._numbers), group))
 
@@ -120,8 +120,11 @@ class FairShare:
 
     @property
     def release_s(self) -> float | None:
-        """Seconds until the next call of `release` while records wait, so that the inbox does not run empty."""
-        return AHEAD_S / 2 if self._waiting else None
+        """Seconds until the next call of `release` while records wait, so that the inbox does not run empty.
+
+        Many records cause much less work than the estimate.
+        """
+        return AHEAD_S / 5 if self._waiting else None
 
     @property
     def _has_time(self) -> bool:

@@ -15,7 +15,6 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = [
     "ALL_RATE",
     "BURST_S",
-    "BYTE_MOST_S",
     "GROUP_RATE",
     "LARGE_BYTES",
     "WorkBudget",
@@ -96,12 +95,13 @@ def part_seconds(value: EpochFact | None, size_bytes: int) -> float:
 class _Bucket:
     """Seconds of work that are ``left`` as of ``at``; negative if overdrawn. ``since``: the first record.
 
-    Times are monotonic seconds.
+    ``last``: seconds of work of the last record. Times are monotonic seconds.
     """
 
     left: float
     at: float
     since: float
+    last: float = 0.0
 
     def refill(self, rate: float, now: float) -> float:
         self.left = min(BURST_S, self.left + (now - self.at) * rate)
@@ -111,6 +111,7 @@ class _Bucket:
     def spend(self, seconds: float, rate: float, now: float) -> None:
         self.refill(rate, now)
         self.left -= seconds
+        self.last = seconds
 
     def new(self, now: float) -> bool:
         return now - self.since < NEW_S
@@ -141,6 +142,11 @@ class WorkBudget:
         if bucket is not None and bucket.refill(GROUP_RATE, now) <= 0:
             return False
         return size_bytes <= LARGE_BYTES or self._all.refill(ALL_RATE, now) > 0
+
+    def expected(self, group: bytes, size_bytes: int) -> float:
+        """Return the expected seconds of work of the group's next record: as the last one, or less if it is smaller."""
+        most, bucket = BYTE_MOST_S * size_bytes, self._bucket(group)
+        return min(most, bucket.last) if bucket and bucket.last else most
 
     def is_new(self, group: bytes, now: float) -> bool:
         """Whether the group's first record was processed less than `NEW_S` ago, or not yet."""

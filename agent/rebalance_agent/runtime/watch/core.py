@@ -162,7 +162,7 @@ class Core:
             self._unlogged += 1
 
     def _renew(self) -> None:
-        """Build changed views for `RENEW_S` seconds, beginning with those that have waited longest."""
+        """Build changed views for `RENEW_S` seconds, half of it for groups whose views cost little."""
         self._changed |= dict.fromkeys(sorted(self.tracker.changed()))
         changed = self._due()
         new = [group for group in changed if group not in self._views]
@@ -170,15 +170,21 @@ class Core:
             self._unjudged |= dict.fromkeys(new)
             self._judge_at = self.clock.monotonic() + JUDGE_AFTER_S
         late = self._judged_after.pausing()
-        views: dict[str, GroupView | None] = {}
+        slow = self._views_after.costly | self._judged_after.costly
+        costly, others = (
+            [group for group in changed if group in slow],
+            [group for group in changed if group not in slow],
+        )
         begun = self.clock.monotonic()
-        for group in changed:
-            del self._changed[group]
-            if group in late:
-                self._judged_late[group] = None
-            views[group] = self._view(group, judged=group not in self._unjudged and group not in late)
-            if self.clock.monotonic() - begun >= RENEW_S:
-                break
+        views: dict[str, GroupView | None] = {}
+        for groups, until_s in (others, RENEW_S / 2 if costly else RENEW_S), (costly, RENEW_S):
+            for group in groups:
+                del self._changed[group]
+                if group in late:
+                    self._judged_late[group] = None
+                views[group] = self._view(group, judged=group not in self._unjudged and group not in late)
+                if self.clock.monotonic() - begun >= until_s:
+                    break
         self._show(views)
 
     def _due(self) -> list[str]:

@@ -13,16 +13,23 @@ FREE_S = 0.005
 
 
 class Pauses:
-    """The groups that pause, and the end of each pause. Only one thread may use this."""
+    """The groups that pause, and the end of each pause. Only one thread may use this.
+
+    ``costly``: the groups whose last work took more than `FREE_S`.
+    """
 
     def __init__(self, clock: Clock, share: float) -> None:
         """``share``: the part of a processor that the work for one group may take."""
         self._clock, self._share = clock, share
         self._until: dict[str, float] = {}
+        self.costly: set[str] = set()
 
     def add(self, group: str, seconds: float) -> None:
         """Record the ``seconds`` of processor time that work for a group took; the pauses of one group add up."""
-        if seconds > FREE_S:
+        if seconds <= FREE_S:
+            self.costly.discard(group)
+        else:
+            self.costly.add(group)
             begins = max(self._until.get(group, 0.0), self._clock.monotonic())
             self._until[group] = begins + seconds * (1 / self._share - 1)
 

@@ -3,13 +3,15 @@
 Above the budget, records of new groups are treated like records from before the observer started: the group's members
 and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
 A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
-Above 125 % of the budget, only groups that commit are tracked as usual. A new group is shown only if other groups are
+Above 125 % of the budget, only groups that commit are tracked as usual, unless they are large and were much smaller
+while the total was within the budget: invented groups can commit, too. A new group is shown only if other groups are
 removed for it: groups that exceeded the budget before it, and do not commit (`displaced`). Larger generations of other
 groups are refused, including groups that are known only from descriptions.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 from rebalance_agent.model.group import GroupSnapshot, Member
@@ -42,6 +44,13 @@ NEW_GROUPS_UP_TO = 1.25
 DISPLACED_DOWN_TO = 1.2
 """The multiple of the budget down to which groups are removed for a new group. Many are removed at once, because
 finding them requires a sort of all groups that exceeded the budget."""
+
+GROWTH = 2
+"""The multiple of its last size within the budget to which a group may grow beyond `NEW_GROUPS_UP_TO`, since it does
+not always keep the same number of generations."""
+
+SMALL_BYTES = 500_000
+"""Bytes to which any group that commits may grow: those of an ordinary group in many rebalances."""
 
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
@@ -115,6 +124,7 @@ class StateBudget:
         self._committed_ms = committed_ms
         self._bytes_max = bytes_max
         self._sizes: dict[str, int] = {}
+        self._within: dict[str, int] = {}  # the last size of each group while the total was within the budget
         self._unknown: dict[str, None] = {}  # in the order in which they came
         self._refused: dict[int, None] = {}  # hashes: a name may have 32 kB
         self._names = RecentNames()
@@ -123,19 +133,23 @@ class StateBudget:
         """Set the bytes of a group's state."""
         self.size_bytes += size_bytes - self._sizes.get(name, 0)
         self._sizes[name] = size_bytes
+        if self.size_bytes < self._bytes_max:
+            self._within[name] = size_bytes
 
     def drop(self, name: str) -> None:
         """Remove a group that is gone."""
         self.size_bytes -= self._sizes.pop(name, 0)
+        self._within.pop(name, None)
         self._unknown.pop(name, None)
 
-    def admits(self, name: str, now_ms: int, *, live: bool, whole: bool) -> bool:
+    def admits(self, name: str, now_ms: int, size: Callable[[], int] = int, *, live: bool, whole: bool) -> bool:
         """Whether a group without a state gets one; ``live`` is False if its record is older than the observer.
 
-        ``whole``: the record contains the whole state of the group. Otherwise, a group that was refused once stays
-        refused until it is deleted (`forgive`), since its later records would show only a part of it.
+        ``size``: returns the bytes of its first generation. ``whole``: the record contains the whole state of the
+        group. Otherwise, a group that was refused once stays refused until it is deleted (`forgive`), since its later
+        records would show only a part of it.
         """
-        if self._has_room(name) and (whole or hash(name) not in self._refused):
+        if self._has_room(name, size) and (whole or hash(name) not in self._refused):
             if live and self.size_bytes >= self._bytes_max:
                 self._unknown[name] = None
             return True
@@ -147,15 +161,17 @@ class StateBudget:
     def displaced(self, now_ms: int) -> Iterator[str]:
         """Yield the groups to remove if there is no room for a new group; the caller drops each of them.
 
-        These groups exceeded the budget, and do not commit. Groups that committed more than once are the last of them,
-        and large groups are the first; of equal groups, those that came first. So the
-        groups of a flood are removed for a group that comes after it, even if they are never deleted.
+        First come groups that exceeded the budget and do not commit: large ones before small ones, and groups that
+        committed more than once last; of equal groups, those that came first. So the groups of a flood are removed for
+        a group that comes after it, even if they are never deleted. Then come groups that commit and have grown, the
+        largest first.
         """
         if not self._full:
             return
         for name in [name for name in self._unknown if self._commits(name)]:
             del self._unknown[name]  # these are groups like others, so they are not looked at again
-        for name in sorted(self._unknown, key=self._displaced_late):
+        grown = (name for name in sorted(self._sizes, key=self._sizes.__getitem__, reverse=True) if self._grew(name))
+        for name in itertools.chain(sorted(self._unknown, key=self._displaced_late), grown):
             if self.size_bytes < DISPLACED_DOWN_TO * self._bytes_max:
                 return
             self._keep_refused(name)
@@ -170,9 +186,12 @@ class StateBudget:
         if len(self._refused) > REFUSED_MAX:
             del self._refused[next(iter(self._refused))]
 
-    def refuses(self, name: str, now_ms: int, *, grows: Callable[[], bool]) -> bool:
-        """Whether a known group's record or description is refused: its state ``grows``, and there is no room."""
-        if self._has_room(name) or not grows():
+    def refuses(self, name: str, now_ms: int, before: Callable[[], int], size: Callable[[], int]) -> bool:
+        """Whether a known group's record or description is refused: its state grows, and there is no room.
+
+        ``before``, ``size``: return the bytes of the last and of this generation or description.
+        """
+        if not self._full or size() <= before() or self._has_room(name, size):
             return False
         self._refuse(name, now_ms)
         return True
@@ -184,7 +203,11 @@ class StateBudget:
     def reports(self, name: str, now_ms: int) -> bool:
         """Whether the group's rebalances are reported; if they are not, count this rebalance and name the group."""
         suspect = name in self._unknown or self._full
-        if not suspect or self.size_bytes < self._bytes_max or self._commits(name):
+        if (
+            not suspect
+            or self.size_bytes < self._bytes_max
+            or self._commits_and_may_have(name, lambda: self._sizes.get(name, 0))
+        ):
             self._unknown.pop(name, None)
             return True
         self.unreported += 1
@@ -202,8 +225,19 @@ class StateBudget:
     def _full(self) -> bool:
         return self.size_bytes >= NEW_GROUPS_UP_TO * self._bytes_max
 
-    def _has_room(self, name: str) -> bool:
-        return not self._full or self._commits(name)
+    def _has_room(self, name: str, size: Callable[[], int]) -> bool:
+        """Whether a group may get a generation of ``size`` bytes."""
+        return not self._full or self._commits_and_may_have(name, size)
+
+    def _commits_and_may_have(self, name: str, size: Callable[[], int]) -> bool:
+        return self._commits(name) and (not self._full or size() <= self._allowed(name))
+
+    def _allowed(self, name: str) -> int:
+        """Return the bytes that a group that commits may have if there is no room."""
+        return max(SMALL_BYTES, GROWTH * self._within.get(name, 0))
+
+    def _grew(self, name: str) -> bool:
+        return self._sizes.get(name, 0) > self._allowed(name)
 
     def _refuse(self, name: str, now_ms: int) -> None:
         self.refused += 1

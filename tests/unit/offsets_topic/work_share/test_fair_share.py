@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from bench.synthetic import group_key, group_value
 
-from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription

@@ -15,6 +15,9 @@ from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.observer.observing import http
 
+WAITING = 10
+"""Requests that wait while all workers are busy."""
+
 
 def _observers():
     return Observer(ObserverSettings(listen="127.0.0.1:0", idle=True), {})._server
@@ -26,7 +29,7 @@ def _sidecars():
 
 
 @pytest.mark.parametrize(("made", "of_consumers"), [(_observers, 404), (_sidecars, 503)])
-def test_health_does_not_wait_for_slow_readers_of_other_pages(made, of_consumers):
+def test_health_does_not_wait_for_other_pages_and_requests_that_wait_for_a_worker(made, of_consumers):
     server = made()
     usual, entered, over = server._app, threading.Semaphore(0), threading.Event()
 
@@ -45,6 +48,9 @@ def test_health_does_not_wait_for_slow_readers_of_other_pages(made, of_consumers
             busy = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             busy.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
             assert entered.acquire(timeout=30)
+        for _ in range(WAITING):
+            waiting = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            waiting.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
         assert [http(f"http://127.0.0.1:{server.port}{path}")[0] for path in HEALTH_PATHS] == [
             200,
             200,

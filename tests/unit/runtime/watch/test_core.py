@@ -228,6 +228,22 @@ def test_the_views_of_a_crowd_are_built_in_turns_with_the_tracker():
     assert core._due() == []
 
 
+def test_a_group_whose_view_costs_little_does_not_wait_for_groups_with_costly_views():
+    clock = FakeClock()
+    tracker = CostlyTracker(clock, view_ms=20, judge_ms=20)
+    core = Core(tracker, Inbox(), clock, [Calls()])
+    large = [f"large-{number}" for number in range(4)]
+    for groups, expected in (large, large), ([*large, "a"], ["a", *large]):
+        for group in groups:
+            tracker.observe(_record(group))
+        tracker.built.clear()
+        core._renew()
+        while core._due():
+            core._renew()
+        assert [group for group, _ in tracker.built] == expected
+        clock.advance(10_000)
+
+
 def test_the_rendering_time_of_a_view_counts_for_its_group():
     clock, members = FakeClock(), (MemberLoad("m", None, "c", "h", {}),) * 98
     core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: clock.advance(100))

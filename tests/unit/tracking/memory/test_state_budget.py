@@ -151,7 +151,7 @@ def test_groups_that_committed_more_than_once_are_the_last_to_give_room():
 
 def test_beyond_that_a_group_that_grows_is_not_shown_unless_it_commits():
     for commits in (False, True):
-        tracker = Tracker("c", state_bytes_max=SIZE)
+        tracker = Tracker("c", state_bytes_max=3 * SIZE // 2)
         feed(tracker, topics(0, t=200), *_records("small", [1]), commits=False)
         feed(tracker, *[record(0, 1, KNOWN, group=name) for name in ("known", "other")], commits=False)
         if commits:
@@ -226,3 +226,53 @@ def test_equal_partitions_of_thousands_of_groups_are_the_same_objects():
         feed(tracker, *[replace(each, partition=1) for each in _records(group, [1])], tick(60_000), commits=False)
         firsts.append(tracker._groups.get(group).last.first_commits)
     assert firsts[0].awaited is firsts[1].awaited
+
+
+MB = 10**6
+
+
+def _budget(commits=60_000):
+    return StateBudget(lambda name: commits, 10 * MB)
+
+
+def _sizes(bytes_before, bytes_now):
+    return (lambda: bytes_before), (lambda: bytes_now)
+
+
+def test_groups_that_commit_and_grow_exceed_the_budget_by_a_quarter_at_most():
+    budget = _budget()
+    for number in range(100):
+        budget.set(f"g{number}", 50_000)
+    for number in range(100):
+        name = f"g{number}"
+        if not budget.refuses(name, 0, *_sizes(50_000, MB)):
+            budget.set(name, MB)
+    assert 12.5 * MB <= budget.size_bytes <= 13.5 * MB
+    assert budget.refused == 92
+    assert not budget.refuses("g99", 0, *_sizes(50_000, 80_000)), "it is still small"
+    assert not budget.admits("g100", 0, lambda: MB, live=True, whole=True)
+    assert budget.admits("g100", 0, lambda: 80_000, live=True, whole=True)
+
+
+def test_a_group_that_was_as_large_within_the_budget_is_reported_beside_groups_that_grow():
+    budget = _budget()
+    budget.set("large", 4 * MB)
+    for number in range(11):
+        budget.set(f"g{number}", MB)
+    assert not budget.refuses("large", 0, *_sizes(4 * MB, 5 * MB))
+    assert budget.reports("large", 0)
+    assert [budget.reports(f"g{number}", 0) for number in (0, 10)] == [True, False], "g0 was as large within the budget"
+    budget.set("large", 9 * MB)
+    assert not budget.reports("large", 0)
+    assert budget.named(0) == ["g10", "large"]
+
+
+def test_groups_that_commit_and_grow_give_room_to_a_new_group():
+    budget = _budget()
+    for name, size in (("large", 4 * MB), ("small", 50_000), ("a", 3 * MB), ("b", 5 * MB), ("c", MB)):
+        budget.set(name, size)
+    removed = []
+    for name in budget.displaced(0):
+        removed.append(name)
+        budget.drop(name)
+    assert removed == ["b"]

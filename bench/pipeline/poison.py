@@ -1,15 +1,19 @@
-"""Lines that are damaged events: one to three of their values are replaced, repeated, removed or added."""
+"""Makes lines that are damaged events: one to three of their values are replaced, repeated, removed or added."""
 
 from __future__ import annotations
 
 import copy
 import json
 import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["poison"]
 
 RAW = "\ue000"
 """Encloses text that is inserted without quotes, which `json.dumps` cannot write."""
 
-VALUES = (
+VALUES: tuple[object, ...] = (
     None, True, 0, -1, 1, 2**31 - 1, 2**31, 2**63, 10**300, 0.5, -0.0, 1e300, -1e300, 5e-324,
     float("nan"), float("inf"), "", "x", "0-99999", "0-999999", "7,3", "\ud800", "\\ud800", "\0", "\u2028",
     "x" * 65_536, "x" * 70_000, [], {}, [[]], {"a": 1}, ["t", "t"], {"t": "0-9"}, {"t" * 40_000: "0"},
@@ -21,8 +25,11 @@ VALUES = (
 NAMES = ("news", "kind", "t", "", "\ud800", "k" * 60_000, "epoch_kind")
 
 
-def poison(events, *, seed, count):
-    """``count`` lines made from ``events`` (JSON objects), each with its own id and group unless these are damaged."""
+def poison(events: Sequence[Mapping[str, object]], *, seed: int, count: int) -> Iterator[bytes]:
+    """Yield ``count`` lines made from ``events`` (JSON objects).
+
+    Each line has its own id, and a group of damaged events, unless these are damaged.
+    """
     rng = random.Random(seed)
     for number in range(count):
         event = json.loads(json.dumps(rng.choice(events)))
@@ -35,10 +42,10 @@ def poison(events, *, seed, count):
 _ESCAPED = json.dumps(RAW)[1:-1]
 
 
-def _damage(rng, event):
+def _damage(rng: random.Random, event: dict[str, object]) -> None:
     places = [place for place in _places(event) if place]
     *way, last = rng.choice(places)
-    holder = event
+    holder: Any = event
     for step in way:
         holder = holder[step]
     fate = rng.random()
@@ -52,7 +59,7 @@ def _damage(rng, event):
         holder[rng.choice(NAMES)] = copy.deepcopy(rng.choice(VALUES))
 
 
-def _places(value, place=()):
+def _places(value: object, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield place
     if isinstance(value, dict):
         for name in value:
