@@ -103,7 +103,7 @@ class RecordRouter:
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return record
         history = state.history
-        if not self._context.state_budget.reports(record.group, record.seen_ms):
+        if not self._context.state_budget.reports(record.group, record.seen_ms, lambda: _bytes(record)):
             history.unreported += 1
             return replace(record, live=False)
         missing, history.unreported = history.unreported, 0

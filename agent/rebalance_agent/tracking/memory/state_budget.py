@@ -1,12 +1,13 @@
 """Bounds the memory of all groups' states together, so that invented groups cannot exhaust the observer's memory.
 
-Above the budget, records of new groups are treated like records from before the observer started: the group's members
-and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
-A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an invented group can commit once.
-Above 125 % of the budget, only groups that commit are tracked as usual, unless they are large and were much smaller
-while the total was within the budget: invented groups can commit, too. A new group is shown only if other groups are
-removed for it: groups that exceeded the budget before it, and do not commit (`displaced`). Larger generations of other
-groups are refused, including groups that are known only from descriptions.
+Above the budget, new groups share another quarter of it. If a record needs more, it is treated like one from before the
+observer started: the group's members and partitions are shown, but no rebalance is reported. Groups that were known
+before, or that commit, are not affected. A group commits in this sense if it goes on to commit (`COMMITTING_MS`): an
+invented group can commit once.
+
+Above 125 % of the budget, larger generations of groups that do not commit are refused, including groups that are known
+only from descriptions. Invented groups can commit, too, so a group that commits may only grow to `SMALL_BYTES`, and to
+`GROWTH` times its size within the budget. A new group is shown if other groups can be removed for it (`displaced`).
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class StateBudget:
         self._bytes_max = bytes_max
         self._sizes: dict[str, int] = {}
         self._within: dict[str, int] = {}  # the last size of each group while the total was within the budget
-        self._unknown: dict[str, None] = {}  # in the order in which they came
+        self._unknown: dict[str, None] = {}  # groups that came above the budget, in the order in which they came
         self._refused: dict[int, None] = {}  # hashes: a name may have 32 kB
         self._names = RecentNames()
 
@@ -200,8 +201,11 @@ class StateBudget:
         """Note that a group was deleted, so that its next records begin a new group."""
         self._refused.pop(hash(name), None)
 
-    def reports(self, name: str, now_ms: int) -> bool:
-        """Whether the group's rebalances are reported; if they are not, count this rebalance and name the group."""
+    def reports(self, name: str, now_ms: int, size: Callable[[], int] = int) -> bool:
+        """Whether the group's rebalances are reported; if they are not, count this rebalance and name the group.
+
+        ``size``: returns the bytes of the rebalance's generation.
+        """
         suspect = name in self._unknown or self._full
         if (
             not suspect
@@ -209,6 +213,8 @@ class StateBudget:
             or self._commits_and_may_have(name, lambda: self._sizes.get(name, 0))
         ):
             self._unknown.pop(name, None)
+            return True
+        if self.size_bytes + size() < NEW_GROUPS_UP_TO * self._bytes_max:
             return True
         self.unreported += 1
         self._names.see(name, now_ms, lambda: name)

@@ -27,11 +27,11 @@ SIZE = GROUP_BYTES + len("known") + 200 * AWAITED_BYTES + state_bytes(record(0, 
 """The bytes of the group "known" after its first rebalance: of its 200 partitions, beside which others take little."""
 
 
-def _records(group, generations, since=0, **options):
+def _records(group, generations, since=0, partitions=2, **options):
     """Records of a group whose members alternate."""
     names = {number: "ab"[number % 2] for number in generations}
     return [
-        record(since + 100 * number, number, member(name, (0, 1)), group=group, **options)
+        record(since + 100 * number, number, member(name, range(partitions)), group=group, **options)
         for number, name in names.items()
     ]
 
@@ -49,12 +49,20 @@ def _full(bytes_max=SIZE):
 
 def test_a_new_group_is_shown_exactly_and_its_rebalances_are_not_reported():
     tracker = _full()
-    events = feed(tracker, *_records("new", [1, 2]), tick(60_000), commits=False)
+    events = feed(tracker, *_records("new", [1, 2], partitions=150), tick(60_000), commits=False)
     assert _reported(events, "new") == []
     view = tracker.view("new")
     assert (view.generation, view.partitions, [load.member_id for load in view.members]) == (2, 200, ["a"])
     assert tracker.state_budget.unreported == 2
     assert tracker.state_budget.named(T0 + 60_000) == ["new"]
+
+
+def test_new_groups_are_reported_while_they_take_less_than_a_quarter_of_the_budget():
+    tracker = _full()
+    groups = ("new", 2), ("flood", 150), ("newer", 2)
+    records = [each for name, partitions in groups for each in _records(name, [1, 2], partitions=partitions)]
+    events = feed(tracker, *records, tick(60_000), commits=False)
+    assert [_reported(events, name) for name, _ in groups] == [[1, 2], [], [1, 2]], "the flood gives room"
 
 
 def test_a_group_that_was_known_before_stays_reported():
@@ -87,9 +95,9 @@ def test_a_group_that_commits_is_reported_however_many_partitions_another_group_
 
 def test_a_group_that_begins_to_commit_is_reported_from_then_on():
     tracker = _full()
-    feed(tracker, *_records("new", [1, 2]), commits=False)
+    feed(tracker, *_records("new", [1, 2], partitions=150), commits=False)
     feed(tracker, *_committing("new", 500))
-    events = feed(tracker, *_records("new", [3, 4], since=1_000), tick(60_000), commits=False)
+    events = feed(tracker, *_records("new", [3, 4], since=1_000, partitions=150), tick(60_000), commits=False)
     assert _reported(events, "new") == [3, 4]
     assert tracker.view("new").counters.aborted == 0
 
