@@ -6,8 +6,9 @@ before, or that commit, are not affected. A group commits in this sense if it go
 invented group can commit once.
 
 Above 125 % of the budget, larger generations of groups that do not commit are refused, including groups that are known
-only from descriptions. Invented groups can commit, too, so a group that commits may only grow to `SMALL_BYTES`, and to
-`GROWTH` times its size within the budget. A new group is shown if other groups can be removed for it (`displaced`).
+only from descriptions. Invented groups can commit, too: above 120 %, a group that commits may only grow to
+`SMALL_BYTES`, and to `GROWTH` times its size within the budget. A new group is shown if other groups can be removed for
+it (`displaced`).
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ NEW_GROUPS_UP_TO = 1.25
 """The multiple of the budget above which only groups that commit are tracked as usual."""
 
 DISPLACED_DOWN_TO = 1.2
-"""The multiple of the budget down to which groups are removed for a new group. Many are removed at once, because
-finding them requires a sort of all groups that exceeded the budget."""
+"""The multiple of the budget down to which groups are removed for a new group, and up to which a group that commits may
+grow. Many are removed at once, because finding them requires a sort of all groups that exceeded the budget."""
 
 GROWTH = 2
-"""The multiple of its last size within the budget to which a group may grow beyond `NEW_GROUPS_UP_TO`, since it does
+"""The multiple of its last size within the budget to which a group may grow beyond `DISPLACED_DOWN_TO`, since it does
 not always keep the same number of generations."""
 
 SMALL_BYTES = 500_000
@@ -192,7 +193,7 @@ class StateBudget:
 
         ``before``, ``size``: return the bytes of the last and of this generation or description.
         """
-        if not self._full or size() <= before() or self._has_room(name, size):
+        if self._has_room(name, size) or size() <= before():
             return False
         self._refuse(name, now_ms)
         return True
@@ -210,7 +211,7 @@ class StateBudget:
         if (
             not suspect
             or self.size_bytes < self._bytes_max
-            or self._commits_and_may_have(name, lambda: self._sizes.get(name, 0))
+            or (self._commits(name) and not (self._full and self._grew(name)))
         ):
             self._unknown.pop(name, None)
             return True
@@ -233,10 +234,9 @@ class StateBudget:
 
     def _has_room(self, name: str, size: Callable[[], int]) -> bool:
         """Whether a group may get a generation of ``size`` bytes."""
-        return not self._full or self._commits_and_may_have(name, size)
-
-    def _commits_and_may_have(self, name: str, size: Callable[[], int]) -> bool:
-        return self._commits(name) and (not self._full or size() <= self._allowed(name))
+        if self.size_bytes < self._bytes_max or not self._commits(name):
+            return not self._full
+        return self.size_bytes + size() < DISPLACED_DOWN_TO * self._bytes_max or size() <= self._allowed(name)
 
     def _allowed(self, name: str) -> int:
         """Return the bytes that a group that commits may have if there is no room."""
