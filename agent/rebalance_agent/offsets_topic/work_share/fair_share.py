@@ -2,7 +2,8 @@
 
 A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
 groups have small records, but thousands of them: each group has one share, for records of all kinds. The share is a
-share of processor time. If there is less time for all groups, they take turns (`Turns`).
+share of processor time. If there is less time for all groups, they take turns (`Turns`), and groups that cause little
+work need not wait for their turns.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 __all__ = ["AHEAD_S", "NAME_BYTES_MAX", "FairShare"]
 
 AHEAD_S = 0.05
-"""Seconds of work in the inbox above which no records are added. It is also the longest time for which a record waits
-in the inbox behind others that are not processed yet; the inbox is refilled several times within it."""
+"""Seconds of work in the inbox above which only records of light groups are added. It is also the longest time for
+which their records wait behind others; the inbox is refilled several times within it."""
 
 NAME_BYTES_MAX = 64
 """Longest group name (bytes) that is used as a key. A longer name is hashed, since data is kept for 10,000 groups and a
@@ -67,7 +68,11 @@ class FairShare:
         """Emit a record that was read now, or let it wait."""
         group, size, now = _identity(record.key), len(record.message), self._context.clock.monotonic()
         allowed = self._budget.allows(group, size, now)
-        if allowed and not self._turns and group not in self._waiting and self._has_time:
+        in_order = allowed and group not in self._waiting
+        timely = not self._turns and self._has_time
+        if in_order and (timely or self._budget.light(group, size, now)):
+            if not timely:
+                self._budget.spend_ahead(group, size, now)
             lost = self._waiting.take_lost(group)
             self._spend(group, record._replace(skipped=lost) if lost else record, now)
             return

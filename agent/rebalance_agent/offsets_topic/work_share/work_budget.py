@@ -2,6 +2,7 @@
 
 All groups are processed by one thread. The work that a record causes is estimated from what it contains; each group may
 cause a quarter of a processor's time. A group that has used its share has to wait, and the others do not wait for it.
+Groups that have caused little work come before all others, within limits for any number of such groups.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = [
     "BURST_S",
     "GROUP_RATE",
     "LARGE_BYTES",
+    "LIGHT_S",
     "WorkBudget",
     "part_seconds",
     "work_seconds",
@@ -56,8 +58,24 @@ ALL_RATE = 0.6
 BURST_S = 0.5
 """Seconds of work that a group may cause at once, after it was quiet."""
 
+LIGHT_S = 0.05
+"""Seconds of recent work up to which a group is light: ten records of an ordinary group at once."""
+
+QUIET_RATE = 0.0025
+"""Seconds of work per second that a quiet group may cause: six rebalances of an ordinary group per minute."""
+
+QUIET_BYTES = 4_096
+"""Maximum size of a quiet group's record: its work takes at most 30 ms."""
+
+BUSY_RATE = 0.25
+"""Seconds of work per second for which light groups that are not quiet come before others."""
+
 NEW_S = 60.0
 """Seconds from a group's first record for which the group is new."""
+
+NEW_RATE = 0.25
+"""Seconds of work per second up to which new groups together are light. Sixty ordinary groups per second may be
+created, even if each of them is deleted at once."""
 
 LARGE_BYTES = 16_384
 """A record with more bytes is large: `ALL_RATE` applies to it. Records of a hundred members are smaller."""
@@ -95,16 +113,19 @@ def part_seconds(value: EpochFact | None, size_bytes: int) -> float:
 class _Bucket:
     """Seconds of work that are ``left`` as of ``at``; negative if overdrawn. ``since``: the first record.
 
-    ``last``: seconds of work of the last record. Times are monotonic seconds.
+    ``last``: seconds of work of the last record. ``recent``: seconds of recent work, reduced by `QUIET_RATE` per
+    second; at most `BURST_S`, so that a group is quiet again three minutes after any work. Times are monotonic seconds.
     """
 
     left: float
     at: float
     since: float
     last: float = 0.0
+    recent: float = 0.0
 
     def refill(self, rate: float, now: float) -> float:
         self.left = min(BURST_S, self.left + (now - self.at) * rate)
+        self.recent = max(0.0, self.recent - (now - self.at) * QUIET_RATE)
         self.at = now
         return self.left
 
@@ -112,6 +133,7 @@ class _Bucket:
         self.refill(rate, now)
         self.left -= seconds
         self.last = seconds
+        self.recent = min(BURST_S, self.recent + seconds)
 
     def new(self, now: float) -> bool:
         return now - self.since < NEW_S
@@ -124,7 +146,7 @@ class WorkBudget:
         """Start with the whole budget."""
         self._groups: dict[bytes, _Bucket] = {}
         self._new: dict[bytes, _Bucket] = {}  # apart, so that created groups do not push out the others
-        self._all = _Bucket(BURST_S, now, now)
+        self._all, self._all_new, self._all_busy = (_Bucket(BURST_S, now, now) for _ in range(3))
 
     def know(self, group: bytes, now: float) -> None:
         """Note that the group is not new: it had a record before the observer started."""
@@ -153,6 +175,19 @@ class WorkBudget:
         bucket = self._bucket(group)
         return bucket is None or bucket.new(now)
 
+    def light(self, group: bytes, size_bytes: int, now: float) -> bool:
+        """Whether the group's next record, of ``size_bytes``, may come before those of other groups.
+
+        The group has caused little work recently. If it is new, also all new groups together have; if it is not quiet,
+        also all others that came before (`spend_ahead`).
+        """
+        bucket = self._bucket(group)
+        if bucket is not None and bucket.refill(GROUP_RATE, now) < BURST_S - LIGHT_S:
+            return False
+        if bucket is None or bucket.new(now):
+            return self._all_new.refill(NEW_RATE, now) > 0
+        return _quiet(bucket, size_bytes) or self._all_busy.refill(BUSY_RATE, now) > 0
+
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
         """Return when the group's next record, of ``size_bytes``, may be processed if other groups cause no work."""
         at = now
@@ -168,10 +203,23 @@ class WorkBudget:
         bucket.spend(seconds, GROUP_RATE, now)
         if size_bytes > LARGE_BYTES:
             self._all.spend(seconds, ALL_RATE, now)
+        if bucket.new(now):
+            self._all_new.spend(seconds, NEW_RATE, now)
         _keep(self._new if bucket.new(now) else self._groups, group, bucket)
+
+    def spend_ahead(self, group: bytes, size_bytes: int, now: float) -> None:
+        """Note that the group's next record, of ``size_bytes``, comes before those of others."""
+        bucket = self._bucket(group)
+        if bucket is not None and not bucket.new(now) and not _quiet(bucket, size_bytes):
+            self._all_busy.spend(self.expected(group, size_bytes), BUSY_RATE, now)
 
     def _bucket(self, group: bytes) -> _Bucket | None:
         return self._groups.get(group) or self._new.get(group)
+
+
+def _quiet(bucket: _Bucket, size_bytes: int) -> bool:
+    """Whether a group has caused little work for minutes, and its next record causes little."""
+    return bucket.recent <= LIGHT_S and size_bytes <= QUIET_BYTES
 
 
 def _keep(buckets: dict[bytes, _Bucket], group: bytes, bucket: _Bucket) -> None:

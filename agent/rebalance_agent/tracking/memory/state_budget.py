@@ -207,15 +207,13 @@ class StateBudget:
 
         ``size``: returns the bytes of the rebalance's generation.
         """
-        suspect = name in self._unknown or self._full
-        if (
-            not suspect
-            or self.size_bytes < self._bytes_max
-            or (self._commits(name) and not (self._full and self._grew(name)))
-        ):
+        grown = self.size_bytes >= DISPLACED_DOWN_TO * self._bytes_max and self._grew(name)
+        if self.size_bytes < self._bytes_max or (self._commits(name) and not grown):
             self._unknown.pop(name, None)
             return True
-        if self.size_bytes + size() < NEW_GROUPS_UP_TO * self._bytes_max:
+        if not (self._commits(name) or name in self._unknown or self._full):
+            return True
+        if not grown and self.size_bytes + size() < NEW_GROUPS_UP_TO * self._bytes_max:
             return True
         self.unreported += 1
         self._names.see(name, now_ms, lambda: name)
