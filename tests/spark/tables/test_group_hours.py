@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 
 import pytest
 
+from rebalance_agent.api.posted_events import POSTED_KINDS
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.reported.deliveries_event import DeliveriesEvent, ShareDeliveries
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
+from rebalance_agent.pipeline.tables.generation_spans import CLIENT_KINDS
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import INTERVAL_HOURS_MAX, group_hours
 from rebalance_agent.tracking.tracker import Tracker
+from support.observer.views import assign_event, member_event
 from support.pipeline import aggregates
 from support.pipeline.event_rows import (
     HOUR_MS,
@@ -22,6 +28,7 @@ from support.pipeline.event_rows import (
     member,
     random_history,
 )
+from support.tracker.led_reports import led
 from support.tracker.tracking import T0, feed, listed, record, tick, topics
 from support.tracker.tracking import member as tracked
 
@@ -48,6 +55,18 @@ def at(hours=0, minutes=0, seconds=0):
 
 FOUR = (0, 1, 2, 3)
 ONE, TWO = [member("a", FOUR)], [member("a", (0, 1)), member("b", (2, 3))]
+
+
+SEAT = SeatEvent("", "other", 0, Act.KEEP, ActOutcome.DONE, "m1", "p1", 1)
+DELIVERIES = DeliveriesEvent("", "other", 0, ShareDeliveries(1, 2, 0, 2, 0, 0, 0), "p1", 1)
+LATER = {
+    event.KIND: event
+    for event in (
+        *(member_event(group="other"), assign_event(group="other"), led("other", 1)),
+        *(SEAT, DELIVERIES),
+    )
+}
+"""Kind -> an event of another group, which is the last event of its cluster."""
 
 
 def small_histories():
@@ -91,6 +110,11 @@ def small_histories():
 
     yield generation_of("for ever")(at(0), 1, ONE)
     yield aborted(at(0) + 3 * 366 * 24 * HOUR_MS, 9, group="other", cluster_id="for ever")
+
+    for name, later in LATER.items():
+        yield generation_of(name)(at(0), 1, ONE)
+        yield aborted(at(2), 1, group="other", cluster_id=name)
+        yield dataclasses.replace(later, timestamp_ms=at(5), cluster_id=name, event_id=name)
 
     yield generation_of("tomorrow")(at(0), 1, ONE, stall=(3e9, 1e3))
     yield generation(at(0) + 120_000_000 * 1000, 1, ONE, group="other", cluster_id="tomorrow")
@@ -182,6 +206,12 @@ def test_a_wrong_time_makes_no_more_rows_than_a_year_has_hours(small):
     # Future hours do not count, and longer stalls are limited.
     assert len(small["tomorrow", "g"]) == 2 * INTERVAL_HOURS_MAX + 1
     assert sum(row["stalled_partition_seconds"] for row in small["tomorrow", "g"].values()) == pytest.approx(1e3)
+
+
+def test_a_consumers_clock_does_not_prolong_other_groups(small):
+    assert set(CLIENT_KINDS) == set(POSTED_KINDS)
+    hours = {kind: sum(row["partition_seconds"] for row in small[kind, "g"].values()) / (4 * 3600) for kind in LATER}
+    assert hours == {"member": 2, "assign": 2, "led_generation": 2, "seat": 5, "deliveries": 5}
 
 
 def test_many_random_histories_agree_with_plain_python(spark):

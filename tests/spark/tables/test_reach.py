@@ -11,11 +11,22 @@ import random
 
 import pytest
 
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.pipeline.increments import reach
 from rebalance_agent.pipeline.tables import group_hours as hours_module
 from support.pipeline.changing_fleets import DAY_MS, STATES, Fleet, Version, assert_all_found, keys_of, random_cluster
-from support.pipeline.event_rows import HOUR_MS, INGESTED, MONDAY_MS, aborted, generation, gone, member, rollout
+from support.pipeline.event_rows import (
+    HOUR_MS,
+    INGESTED,
+    MONDAY_MS,
+    aborted,
+    generation,
+    gone,
+    member,
+    reported,
+    rollout,
+)
 
 CLUSTERS = 60
 HOURS_MAX, MONTH_HOURS = 72, 30 * 24
@@ -73,6 +84,7 @@ CASES = {
     "end of the storm": ([EMPTY, *near_midnight(30), gone(at(2)), *LATER], [], near_midnight(-20), {0, 1}),
     "no storm": ([*near_midnight(-70), gone(at(1, 1)), *LATER], [], near_midnight(30), {1}),
     "a later end of the cluster": (steps(0), [], [aborted(at(2), 1, group="other")], {0, 1, 2}),
+    "a consumer's later report": ([*steps(0), aborted(at(1), 1, group="h")], [], [reported(at(2), group="h")], set()),
     "an earlier end of the cluster": (steps(1), [aborted(at(3), 1, group="other")], [], {1, 2, 3}),
     "the first hours of a generation that is too long": (
         [*steps(0), aborted(at(36), 1, group="other")], [], [aborted(at(37), 2, group="other")], {6, 7, 36, 37},
@@ -96,7 +108,7 @@ AHEAD = {
 def versions_of(cluster, case, ingested=INGESTED):
     for part, states in zip(case, (STATES, STATES[:2], STATES[2:]), strict=False):
         for event in part:
-            identity = event_id(event.KIND, cluster, event.group, event.group_type, 0, event.timestamp_ms)
+            identity = event_id(event.KIND, cluster, event.group, GroupType.CLASSIC, 0, event.timestamp_ms)
             renamed = dataclasses.replace(event, cluster_id=cluster, event_id=identity)
             yield Version(renamed, states, ingested)
 

@@ -23,6 +23,7 @@ from support.pipeline.event_rows import (
     generation,
     gone,
     member,
+    reported,
     rollout,
 )
 
@@ -161,6 +162,8 @@ def _history(rng, cluster, group):
             yield rollout(at_ms, rng.randrange(4 * DAY_MS), numbers, group=group, cluster_id=cluster)
         else:
             yield _random_generation(rng, at_ms, number, cluster, group)
+    if rng.random() < 0.5:
+        yield reported(at_ms + DAY_MS, group=group, cluster_id=cluster)
 
 
 def _random_generation(rng, at_ms, number, cluster, group):

@@ -14,6 +14,7 @@ from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.ingest.event_rows import event_row
 from rebalance_agent.pipeline.tables.schemas import EVENTS
 from support.observer.fakes import generation_event
+from support.observer.views import member_event
 
 MONDAY_MS = 1_704_067_200_000  # 2024-01-01 00:00 UTC
 HOUR_MS = 3_600_000
@@ -82,6 +83,12 @@ def aborted(at_ms, number, generations=1, *, group="g", cluster_id="c"):
 def gone(at_ms, *, group="g", cluster_id="c"):
     identity = event_id("group_gone", cluster_id, group, GroupType.CLASSIC, 0, at_ms)
     return GroupGoneEvent(identity, cluster_id, group, at_ms, Source.RECORDS, GroupType.CLASSIC)
+
+
+def reported(at_ms, *, group="g", cluster_id="c"):
+    """A callback of one member, as its consumer posts it."""
+    identity = event_id("member", cluster_id, group, GroupType.CLASSIC, 0, at_ms)
+    return member_event(event_id=identity, cluster_id=cluster_id, group=group, timestamp_ms=at_ms, started_ms=at_ms)
 
 
 def rollout(at_ms, length_ms, numbers, *, group="g", cluster_id="c"):

@@ -23,6 +23,7 @@ from support.pipeline.event_rows import (
     generation,
     member,
     random_history,
+    reported,
     rollout,
 )
 
@@ -51,6 +52,8 @@ def fleet(rng):
             begin = MONDAY_MS + rng.randrange(DAYS * DAY_MS)
             length_ms, last = rng.randrange(2 * DAY_MS), rng.randrange(2, 20)
             events.append(rollout(begin + length_ms, length_ms, (1, last), group=group, cluster_id=cluster))
+        # By clocks that are ahead of the coordinator's.
+        events += (reported(MONDAY_MS + (DAYS + days) * DAY_MS, group="g0", cluster_id=cluster) for days in range(3))
         events += storm(MONDAY_MS + rng.randrange(1, DAYS) * DAY_MS - 300_000, "storm", cluster)
     for days in (500, 480):
         events.append(generation(MONDAY_MS - days * DAY_MS, 600 - days, [member("a", (0, 1))], group="quiet"))

@@ -4,7 +4,8 @@ A row of `generations` and `members` depends on the events of its own day, and o
 generation.
 
 An hour of a group depends on more. Each step of a group, which is a generation or the group's deletion, ends the
-previous generation. The last generation lasts until the cluster's last event. So a changed step affects the hours
+previous generation. The last generation lasts until the cluster's last event (`cluster_ends`; events that consumers
+post do not count). So a changed step affects the hours
 
 - forward to the group's next step, or to its cluster's last event;
 - back to the start of a stall that the step ends, and to the start of a storm that the step prolongs;

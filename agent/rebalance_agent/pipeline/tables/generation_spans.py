@@ -5,20 +5,25 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
-from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.events import AssignEvent, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.pipeline.table_schema import GROUP
 
-__all__ = ["cluster_ends", "generation_spans", "group_steps"]
+__all__ = ["CLIENT_KINDS", "cluster_ends", "generation_spans", "group_steps"]
+
+CLIENT_KINDS = (MemberEvent.KIND, AssignEvent.KIND, LedGenerationEvent.KIND)
+"""Kinds of events that consumers post: their times are by the clock of the consumer's process, or freely chosen."""
 
 
 def cluster_ends(events: DataFrame) -> DataFrame:
-    """Return the time of each cluster's last event, ``end`` (epoch ms).
+    """Return the time at which each cluster's history ends, ``end`` (epoch ms): the last event, except `CLIENT_KINDS`.
 
-    Events of an observer whose clock is ahead must not prolong every group. So no event counts as later than the time
-    at which the event was read.
+    One wrong clock must not prolong every group. So the times of consumers do not count, and no event counts as later
+    than the time at which the event was read. A cluster that has only events of `CLIENT_KINDS` has no row.
     """
     last = F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at")))
-    return events.groupBy("cluster_id").agg(last.alias("end"))
+    counted = events.where(~F.col("kind").isin(*CLIENT_KINDS))
+    return counted.groupBy("cluster_id").agg(last.alias("end"))
 
 
 def group_steps(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
@@ -45,8 +50,8 @@ def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -
     """Return a row for each generation with members and partitions, for rows of tables ``generations`` and ``events``.
 
     ``begin`` and ``end`` are epoch milliseconds. A generation lasts until the group's next generation, until the group
-    was deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
-    subscribed partitions. ``columns``: columns of ``generations`` to keep.
+    was deleted or, if the group still exists, until its cluster's history ends (`cluster_ends`). ``partitions`` is the
+    number of subscribed partitions. ``columns``: columns of ``generations`` to keep.
     """
     steps = group_steps(generations, events, *columns)
     order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))

@@ -2,7 +2,7 @@
 
 A rebalance counts in the hour in which it completed; its stall is spread over the hours in which partitions were
 stalled. There is a row for each hour with an event and for each hour in which the group had members: from its first
-known generation until it was deleted or, if it still exists, until the last event of its cluster.
+known generation until it was deleted or, if it still exists, until its cluster's history ends (`cluster_ends`).
 """
 
 from __future__ import annotations
