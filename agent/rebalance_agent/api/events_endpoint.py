@@ -13,7 +13,13 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from rebalance_agent.api.events_settings import EventsSettings
-from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, PostError, count_claims, parse_events
+from rebalance_agent.api.posted_events import (
+    POST_PARTITIONS_MAX,
+    PostError,
+    count_claims,
+    count_values,
+    parse_events,
+)
 from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
@@ -66,6 +72,7 @@ class EventsApp:
         self._settings = settings or EventsSettings()
         self._events = TokenBucket(self._settings.rate, self._settings.burst, clock)
         self._partitions = TokenBucket(self._settings.partitions_rate, POST_PARTITIONS_MAX, clock)
+        self._values = TokenBucket(self._settings.values_rate, self._settings.values_burst, clock)
         self._rejected = rejected
         self._alive = alive
 
@@ -111,7 +118,7 @@ class EventsApp:
     def _post(self, request: Request) -> _Answer:
         dropped, process, length = self._check(request)
         lines = self._lines(request.body, length)
-        self._pace(self._events, sum(1 for line in lines if line.strip()), "events")
+        self._pace_unread(sum(1 for line in lines if line.strip()), count_values(request.body))
         try:
             events = parse_events(lines)
         except PostError as error:
@@ -162,6 +169,16 @@ class EventsApp:
         if len(lines) > self._settings.lines_max + 1 or (len(lines) > self._settings.lines_max and lines[-1]):
             raise _too_large(f"a body must have at most {self._settings.lines_max} lines")
         return lines
+
+    def _pace_unread(self, events: int, values: int) -> None:
+        """Refuse a post above the rates of events and values, before it is parsed; a refused post uses up no rate."""
+        self._pace(self._events, events, "events")
+        try:
+            # A post with more values than the bucket can hold needs a full bucket.
+            self._pace(self._values, min(self._settings.values_burst, values), "values")
+        except _RefusedError:
+            self._events.put_back(events)
+            raise
 
     @staticmethod
     def _pace(bucket: TokenBucket, number: int, what: str) -> None:

@@ -19,7 +19,9 @@ class EventsSettings:
     ``body_bytes_max`` and ``lines_max`` (events) bound one post; ``rate`` is in events per second, with bursts of
     ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass eventually. ``partitions_rate``:
     partitions in events per second, with bursts of a full post: a range of many partitions has few bytes, but costs as
-    much as many events. ``mutual_tls``: TLS requires a certificate of every client.
+    much as many events. ``values_rate``: values in posts per second, as `count_values` counts them, with bursts of
+    ``values_burst``: an isolated partition costs as much as a range of many. ``mutual_tls``: TLS requires a certificate
+    of every client.
 
     Raises:
         InvalidInputError: the address is not loopback and neither ``bearer`` nor ``mutual_tls`` is set, a bound is not
@@ -35,6 +37,8 @@ class EventsSettings:
     rate: float = 1_000.0
     burst: int = 5_000
     partitions_rate: float = 100_000.0
+    values_rate: float = 100_000.0
+    values_burst: int = 200_000
 
     def __post_init__(self) -> None:
         """Refuse settings that leave the endpoint open or can never work."""
@@ -42,7 +46,7 @@ class EventsSettings:
             where = self.host or "every address"
             problem = f"is required, because {where} is not loopback, and clients need no certificate"
             raise InvalidInputError("token", problem)
-        for name in ("body_bytes_max", "lines_max", "rate", "partitions_rate"):
+        for name in ("body_bytes_max", "lines_max", "rate", "partitions_rate", "values_rate", "values_burst"):
             if getattr(self, name) <= 0:
                 raise InvalidInputError(name, "must be above 0")
         if self.burst < self.lines_max:

@@ -22,6 +22,7 @@ __all__ = [
     "TOPIC_CLAIMS",
     "PostError",
     "count_claims",
+    "count_values",
     "parse_events",
 ]
 
@@ -37,7 +38,7 @@ POST_PARTITIONS_MAX = 1_000_000
 few bytes in a post."""
 
 TOPIC_CLAIMS = 20
-"""The lowest count of a topic, in partitions: a topic takes a sidecar about 20 µs, and each further range 4 µs."""
+"""The lowest count of a topic, in partitions: a topic takes a sidecar about 20 µs."""
 
 FAULTS_MAX = 100
 """Number of faults in a post after which the post's other lines are not read. A user corrects all these faults before
@@ -92,6 +93,14 @@ def count_claims(event: Event) -> int:
     if not isinstance(event, MemberEvent):
         return 0
     return sum(max(TOPIC_CLAIMS, len(numbers)) for numbers in event.partitions.values())
+
+
+def count_values(body: bytes) -> int:
+    """Return about how many fields and ranges of partitions a post has: the number of its commas.
+
+    To count commas takes less than 1 ms. A range takes a sidecar more than 1 µs, even if it has only one partition.
+    """
+    return body.count(b",")
 
 
 def _event(line: bytes) -> _Posted:

@@ -28,3 +28,8 @@ class TokenBucket:
                 return (number - self._tokens) / self._rate
             self._tokens -= number
             return 0.0
+
+    def put_back(self, number: int) -> None:
+        """Return ``number`` tokens that `take` took, because another limit refused the work."""
+        with self._lock:
+            self._tokens = min(self._burst, self._tokens + number)

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 from rebalance_agent.errors import DecodeError, InvalidFieldsError, InvalidInputError, WrongField
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, ranges_text
-from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges
+from rebalance_agent.model.partitions import TopicPartitions, from_ranges
 from rebalance_agent.visible_names import is_text
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 _Value = TypeVar("_Value")
-_Numbers = TypeVar("_Numbers", bound=Sequence[int])
 
 TEXT_MAX = 65_536
 """Maximum length of a text, in characters. Kafka's names have at most 32,767 bytes; base64 user data may be longer."""
@@ -60,8 +59,8 @@ class _Budget:
     def __init__(self, partitions: int) -> None:
         self._max = self._left = partitions
 
-    def take(self, path: str, text: str) -> None:
-        self._left -= claimed_partitions(text)
+    def take(self, path: str, partitions: int) -> None:
+        self._left -= partitions
         if self._left < 0:
             raise InvalidInputError(path, f"there are more than {self._max} partitions in all")
 
@@ -144,8 +143,7 @@ def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every 
     if hint == Event:
         return _Codec(event_to_json, _decode_event)
     if hint in (TopicPartitions, ReportedPartitions):
-        read = PartitionRanges if hint == ReportedPartitions else from_ranges
-        return _Codec(_encode_partitions, functools.partial(_decode_partitions, read))
+        return _Codec(_encode_partitions, functools.partial(_decode_partitions, hint == ReportedPartitions))
     if isinstance(hint, type) and issubclass(hint, Enum):
         return _Codec(lambda value: value.value, functools.partial(_decode_enum, hint))
     if is_dataclass(hint):
@@ -234,16 +232,15 @@ def _encode_partitions(partitions: ReportedPartitions) -> dict[str, str]:
     return {topic: ranges_text(numbers) for topic, numbers in sorted(partitions.items())}
 
 
-def _decode_partitions(
-    read: Callable[[str], _Numbers], path: str, data: object, budget: _Budget
-) -> dict[str, _Numbers]:
-    result: dict[str, _Numbers] = {}
+def _decode_partitions(ranges_kept: bool, path: str, data: object, budget: _Budget) -> dict[str, Sequence[int]]:
+    result: dict[str, Sequence[int]] = {}
     for topic, text in sorted(_named(path, data).items()):
         if not isinstance(text, str):
             raise InvalidInputError(_join(path, topic), "must be a text of ranges such as 0-4,7")
         try:
-            budget.take(_join(path, topic), text)
-            result[topic] = read(text)
+            ranges = PartitionRanges(text)  # counted before they are expanded
+            budget.take(_join(path, topic), len(ranges))
+            result[topic] = ranges if ranges_kept else from_ranges(text)
         except DecodeError as error:
             raise InvalidInputError(_join(path, topic), str(error)) from None
     return result

@@ -2,13 +2,16 @@ import json
 
 import pytest
 
+from rebalance_agent.api import events_endpoint
 from rebalance_agent.api.events_endpoint import FAULT_FIELD_MAX, EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
+from rebalance_agent.api.posted_events import parse_events
 from rebalance_agent.api.posted_schema import posted_schema
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.model.partition_ranges import PartitionRanges
 from support.http.asked import ask
 from support.memory import traced_memory
 from support.observer.views import assign_event, member_event, with_own_id
@@ -174,6 +177,41 @@ def test_partitions_above_the_rate_are_refused_before_they_are_decoded():
     assert "partitions" in answer["error"]
     sidecar.clock.advance(10_000)
     assert sidecar.post(many)[0] == 200
+
+
+EVERY_SECOND = {"t": PartitionRanges(",".join(map(str, range(0, 18_000, 2))))}
+"""The partitions of one of two members with round-robin assignments."""
+
+
+def test_isolated_partitions_above_the_rate_are_refused_before_they_are_parsed(monkeypatch):
+    sidecar, parsed = Sidecar(), []
+    monkeypatch.setattr(events_endpoint, "parse_events", lambda lines: parsed.append(lines) or parse_events(lines))
+    four = body(*[member_event(partitions=EVERY_SECOND)] * 4)
+    answers = [sidecar.post(four) for _ in range(20)]
+    assert [status for status, _, _ in answers] == [200] * 5 + [429] * 15
+    assert len(parsed) == 5
+    assert "too many values" in answers[-1][1]["error"]
+    assert answers[-1][2]["Retry-After"] == "1"
+    assert sidecar.post(body(member_event()))[0] == 200, "a post of another process"
+    sidecar.clock.advance(1_000)
+    assert sidecar.post(four)[0] == 200
+
+
+def test_posts_that_are_refused_for_their_values_do_not_use_up_the_rate_of_events():
+    sidecar = Sidecar(rate=1, burst=10, lines_max=5, values_burst=50_000)
+    four = body(*[member_event(partitions=EVERY_SECOND)] * 4)
+    assert [sidecar.post(four)[0] for _ in range(10)] == [200] + [429] * 9
+    assert sidecar.post(body(*[member_event()] * 5))[0] == 200
+
+
+def test_a_post_of_more_values_than_a_burst_is_accepted_when_the_bucket_is_full():
+    sidecar = Sidecar(values_rate=10, values_burst=50)
+    large = body(member_event(partitions=EVERY_SECOND))
+    assert sidecar.post(large)[0] == 200
+    status, _, headers = sidecar.post(large)
+    assert (status, headers["Retry-After"]) == (429, "5")
+    sidecar.clock.advance(5_000)
+    assert sidecar.post(large)[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ def test_the_token_is_never_printed():
         ({"rate": 0}, "rate"),
         ({"lines_max": 0}, "lines_max"),
         ({"body_bytes_max": -1}, "body_bytes_max"),
+        ({"values_rate": 0}, "values_rate"),
+        ({"values_burst": 0}, "values_burst"),
         ({"burst": 9, "lines_max": 10}, "burst"),
     ],
 )

@@ -24,3 +24,12 @@ def test_tokens_never_exceed_the_burst():
     bucket = TokenBucket(rate=1_000, burst=10, clock=clock)
     clock.advance(3_600_000)
     assert bucket.take(11) > 0
+
+
+def test_tokens_that_are_put_back_can_be_taken_again():
+    bucket = TokenBucket(rate=1, burst=10, clock=FakeClock())
+    assert bucket.take(8) == 0
+    bucket.put_back(8)
+    assert bucket.take(10) == 0
+    bucket.put_back(99)
+    assert bucket.take(11) == 1

@@ -324,7 +324,9 @@ def test_memory_of_clients_is_bounded(monkeypatch):
 
 
 def test_memory_of_partitions_is_bounded(monkeypatch):
-    monkeypatch.setattr(clients_seen, "OWNED_BYTES_MAX", owned_partitions.TOPIC_BYTES + 200)
+    monkeypatch.setattr(
+        clients_seen, "OWNED_BYTES_MAX", owned_partitions.TOPIC_BYTES + owned_partitions.CHUNK_BYTES + 200
+    )
     sidecar = Sidecar()
     sidecar.take(*(member_event(process=f"p{n}", partitions={f"t{n}": tuple(range(60))}) for n in range(3)))
     assert sidecar.value("partitions", "orders", "consumer-1") == 60

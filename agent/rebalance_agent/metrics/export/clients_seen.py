@@ -27,7 +27,7 @@ CLIENTS_MAX = 1_000
 """Maximum number of consumers. A pod has a few; consumers of ended processes stay until they are removed as silent."""
 
 OWNED_BYTES_MAX = 16 * 2**20
-"""Maximum number of bytes of all consumers' partitions, stored as ranges; a pod's consumers need some kilobytes."""
+"""Maximum number of bytes of all consumers' partitions; a pod's consumers need some kilobytes."""
 
 RANGES_SHOWN = 200
 """Maximum number of ranges of a consumer in its `ConsumerStatus`: more than the sidecar's page shows."""
