@@ -16,9 +16,13 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = [
     "ALL_RATE",
     "BURST_S",
+    "BUSY_RATE",
     "GROUP_RATE",
     "LARGE_BYTES",
     "LIGHT_S",
+    "NEW_S",
+    "QUIET_BYTES",
+    "QUIET_RATE",
     "WorkBudget",
     "part_seconds",
     "work_seconds",
