@@ -118,9 +118,9 @@ class HttpApplication:
         """Return the pieces of the answer; set ``lasting`` to whether the connection stays open."""
         asked = exchange.request
         request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
-        # Many urgent requests in one packet would cost far more than sending them; no probe sends a second one.
-        pipelined = exchange.urgent and exchange.ahead
-        option = "close" if pipelined else request.headers.get("connection", "").lower()
+        # Many requests in one packet would cost far more than sending them. The agent's clients, browsers and probes wait
+        # for each answer.
+        option = "close" if exchange.ahead.strip(b"\r\n") else request.headers.get("connection", "").lower()
         ends = _connection_headers(exchange.http_version, option, self._idle_seconds)
         exchange.lasting = _CLOSE not in ends
         return _pieces(_call(self._app, request), request.method, ends)
