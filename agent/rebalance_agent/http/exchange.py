@@ -118,8 +118,8 @@ class HttpApplication:
         """Return the pieces of the answer; set ``lasting`` to whether the connection stays open."""
         asked = exchange.request
         request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
-        # Many requests in one packet would cost far more than sending them. The agent's clients, browsers and probes wait
-        # for each answer.
+        # Many requests in one packet would cost far more than sending them. The agent's clients, browsers and probes
+        # wait for each answer.
         option = "close" if exchange.ahead.strip(b"\r\n") else request.headers.get("connection", "").lower()
         ends = _connection_headers(exchange.http_version, option, self._idle_seconds)
         exchange.lasting = _CLOSE not in ends
