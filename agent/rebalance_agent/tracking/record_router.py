@@ -68,8 +68,10 @@ class RecordRouter:
         state.history.offset, state.history.read_ms = max(state.history.offset, record.offset), record.seen_ms
         if state.gone:
             self._groups.forget(record.group)
-        else:
-            self._refresh(state)
+            return
+        self._refresh(state)
+        if isinstance(record, EpochRecord):
+            self._remove(self._context.state_budget.outgrown(record.seen_ms))
 
     def _learn_offset(self, record: GroupRecord | EpochRecord) -> None:
         """Measure, from a live record, the difference between the coordinators' clock and the observer's clock."""
@@ -80,12 +82,16 @@ class RecordRouter:
 
     def _admits(self, record: GroupRecord | EpochRecord) -> bool:
         """Whether a group without a state gets one (`StateBudget`)."""
-        for name in self._context.state_budget.displaced(record.seen_ms):
-            self._groups.forget(name)
+        self._remove(self._context.state_budget.displaced(record.seen_ms))
         whole = isinstance(record, GroupRecord)
         return self._context.state_budget.admits(
             record.group, record.seen_ms, lambda: _bytes(record), live=record.live, whole=whole
         )
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            if self._groups.get(name):  # else it is only described
+                self._groups.forget(name)
 
     def _grows(self, state: State, record: GroupRecord | EpochRecord) -> bool:
         """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""

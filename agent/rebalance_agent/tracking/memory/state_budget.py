@@ -16,12 +16,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from rebalance_agent.model.group import GroupSnapshot, Member
+from rebalance_agent.model.group import GroupSnapshot, Member, TaskKind
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import DescribedGroup
 
 __all__ = [
+    "ACTIVE_TASK_BYTES",
     "AWAITED_BYTES",
     "COMMITTING_MS",
     "DISPLACED_DOWN_TO",
@@ -54,11 +55,17 @@ not always keep the same number of generations."""
 SMALL_BYTES = 500_000
 """Bytes to which any group that commits may grow: those of an ordinary group in many rebalances."""
 
+SEARCH_MS = 1_000
+"""Shortest time (ms) between two searches for groups that have grown: each sorts all groups."""
+
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
 
 GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 3_000, 1_300, 400
 """Bytes of a generation, of a member and of a partition, including derived data: stalls, moments, views, events."""
+
+ACTIVE_TASK_BYTES = 250
+"""Bytes of a task that a streams member runs: its number in the member's assignment and target, and its owner."""
 
 TASK_BYTES = 40
 """Bytes of a task in a streams member's list of tasks, from which nothing is derived."""
@@ -103,7 +110,11 @@ def _streams_bytes(member: Member) -> int:
     if member.streams is None:
         return 0
     names = len(member.streams.process_id) + len(member.streams.endpoint or "")
-    return names + sum(_assignment_bytes(tasks, TASK_BYTES) for tasks in member.streams.tasks.values())
+    sizes = (
+        (tasks, ACTIVE_TASK_BYTES if kind is TaskKind.ACTIVE else TASK_BYTES)
+        for kind, tasks in member.streams.tasks.items()
+    )
+    return names + sum(_assignment_bytes(tasks, size) for tasks, size in sizes)
 
 
 def _assignment_bytes(partitions: TopicPartitions | None, partition_bytes: int = PARTITION_BYTES) -> int:
@@ -130,6 +141,7 @@ class StateBudget:
         self._unknown: dict[str, None] = {}  # groups that came above the budget, in the order in which they came
         self._refused: dict[int, None] = {}  # hashes: a name may have 32 kB
         self._names = RecentNames()
+        self._searched_ms = -SEARCH_MS
 
     def set(self, name: str, size_bytes: int) -> None:
         """Set the bytes of a group's state."""
@@ -165,20 +177,31 @@ class StateBudget:
 
         First come groups that exceeded the budget and do not commit: large ones before small ones, and groups that
         committed more than once last; of equal groups, those that came first. So the groups of a flood are removed for
-        a group that comes after it, even if they are never deleted. Then come groups that commit and have grown, the
-        largest first.
+        a group that comes after it, even if they are never deleted. Then, at most every `SEARCH_MS`, come groups that
+        have grown, the largest first.
         """
         if not self._full:
             return
         for name in [name for name in self._unknown if self._commits(name)]:
             del self._unknown[name]  # these are groups like others, so they are not looked at again
-        grown = (name for name in sorted(self._sizes, key=self._sizes.__getitem__, reverse=True) if self._grew(name))
+        grown = list[str]()
+        if now_ms - self._searched_ms >= SEARCH_MS:
+            self._searched_ms = now_ms
+            grown = sorted(filter(self._grew, self._sizes), key=self._sizes.__getitem__, reverse=True)
         for name in itertools.chain(sorted(self._unknown, key=self._displaced_late), grown):
             if self.size_bytes < DISPLACED_DOWN_TO * self._bytes_max:
                 return
             self._keep_refused(name)
             self._refuse(name, now_ms)
             yield name
+
+    def outgrown(self, now_ms: int) -> Iterator[str]:
+        """Yield the groups to remove since there is no room for the growth of known groups; as `displaced`.
+
+        The records of consumer, share and streams groups are parts of their groups, so they are not refused.
+        """
+        if now_ms - self._searched_ms >= SEARCH_MS:
+            yield from self.displaced(now_ms)
 
     def _displaced_late(self, name: str) -> tuple[bool, int]:
         return self._committed_ms(name) > 0, -(self._sizes.get(name, 0) // GROUP_BYTES)

@@ -20,7 +20,7 @@ from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member, StreamsMember, TaskKind
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.groups import GroupStates
-from rebalance_agent.tracking.memory.state_budget import NAME_BYTES, TASK_BYTES, state_bytes
+from rebalance_agent.tracking.memory.state_budget import ACTIVE_TASK_BYTES, NAME_BYTES, TASK_BYTES, state_bytes
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, Tick, TopologiesSeen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import fact, group_of_two
@@ -148,7 +148,7 @@ def test_copies_and_names_count_towards_the_memory_of_a_group():
     value = GroupSnapshot("g", "consumer", 3, None, None, 0, (one,))
     without = replace(value, members=(replace(one, streams=None),))
     names = len("process") + len("a.example:7001") + len("0") + len("0") + len("10")
-    assert state_bytes(value) - state_bytes(without) == 4 * TASK_BYTES + names
+    assert state_bytes(value) - state_bytes(without) == ACTIVE_TASK_BYTES + 3 * TASK_BYTES + names
 
 
 TOPOLOGY = StreamsTopology(1, (Subtopology("0", ("orders",), (), (), ("g-store-changelog",)),), ("rates",))

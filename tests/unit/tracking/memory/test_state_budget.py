@@ -284,3 +284,17 @@ def test_groups_that_commit_and_grow_give_room_to_a_new_group():
         removed.append(name)
         budget.drop(name)
     assert removed == ["b"]
+
+
+def test_known_groups_that_grow_part_by_part_are_removed_when_there_is_no_room_at_most_once_a_second():
+    """Records of consumer, share and streams groups are parts of their groups, so they are not refused."""
+    budget = _budget(commits=0)
+    for name in ("large", "small", "a", "b"):
+        budget.set(name, 4 * MB if name == "large" else 50_000)
+    for name in ("a", "b"):
+        budget.set(name, 5 * MB)
+    removed = list(budget.outgrown(1_000))
+    assert removed[0] == "b", "a was within the budget when it grew"
+    assert "large" not in removed
+    assert list(budget.outgrown(1_500)) == []
+    assert list(budget.outgrown(2_000)) == removed
