@@ -212,6 +212,8 @@ class Core:
             for group, view in views.items():
                 if view is None:
                     self._views.pop(group, None)
+                    self._views_after.forget(group)
+                    self._judged_after.forget(group)
                 else:
                     self._views[group] = view
 
@@ -236,7 +238,8 @@ class Core:
         if took > FREE_S:
             self._refresh_at = now + min(REFRESH_S, took / REFRESH_SHARE)
             for group, count in self._writing.items():
-                self._views_after.add(group, took * count / written)
+                if group in self._views:
+                    self._views_after.add(group, took * count / written)
         if not left:
             self._writing = {}
 

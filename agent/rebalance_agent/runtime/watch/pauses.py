@@ -33,6 +33,10 @@ class Pauses:
             begins = max(self._until.get(group, 0.0), self._clock.monotonic())
             self._until[group] = begins + seconds * (1 / self._share - 1)
 
+    def forget(self, group: str) -> None:
+        """Drop a group that is gone; a pause ends by itself."""
+        self.costly.discard(group)
+
     def pausing(self) -> AbstractSet[str]:
         """Return the groups that pause now."""
         if self._until:

@@ -244,6 +244,20 @@ def test_a_group_whose_view_costs_little_does_not_wait_for_groups_with_costly_vi
         clock.advance(10_000)
 
 
+def test_nothing_is_kept_of_a_group_with_costly_views_that_is_gone():
+    clock = FakeClock()
+    tracker = CostlyTracker(clock, view_ms=20, judge_ms=20)
+    core = Core(tracker, Inbox(), clock, [Calls()], refresh=lambda: clock.advance(100))
+    for observation in (_record("large"), _record("large", live=False)):
+        tracker.observe(observation)
+        core._renew()
+        clock.advance(10_000)
+        core._renew()
+        core._refresh()
+    assert core.views() == ()
+    assert core._views_after.costly | core._judged_after.costly == set()
+
+
 def test_the_rendering_time_of_a_view_counts_for_its_group():
     clock, members = FakeClock(), (MemberLoad("m", None, "c", "h", {}),) * 98
     core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: clock.advance(100))
