@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from rebalance_agent.model.epoch_groups import GroupEpoch
@@ -23,9 +23,15 @@ __all__ = ["RecordRouter"]
 class RecordRouter:
     """Finds or creates the state of a record's group and passes the record to it."""
 
-    def __init__(self, groups: GroupStates, polled: dict[str, PolledGroup], context: TrackerContext) -> None:
-        """``groups`` holds the states. A group stays in ``polled`` until it is known from records."""
-        self._groups, self._polled, self._context = groups, polled, context
+    def __init__(
+        self,
+        groups: GroupStates,
+        polled: dict[str, PolledGroup],
+        context: TrackerContext,
+        drop_polled: Callable[[str], None],
+    ) -> None:
+        """``groups`` holds the states. A group stays in ``polled`` until it is known from records or dropped."""
+        self._groups, self._polled, self._context, self._drop_polled = groups, polled, context, drop_polled
 
     def record(self, record: GroupRecord | EpochRecord) -> Iterator[Event]:
         """Process one record; yield the resulting events."""
@@ -90,16 +96,19 @@ class RecordRouter:
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
-            if self._groups.get(name):  # else it is only described
+            if self._groups.get(name):
                 self._groups.forget(name)
+            else:
+                self._drop_polled(name)
 
     def _grows(self, state: State, record: GroupRecord | EpochRecord) -> bool:
         """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return False
-        last, value = state.last, record.value
-        before, size = (lambda: state_bytes(last.value) if last else 0), (lambda: state_bytes(value))
-        return self._context.state_budget.refuses(record.group, record.seen_ms, before, size)
+        last = state.last
+        return self._context.state_budget.refuses(
+            record.group, record.seen_ms, lambda: state_bytes(last.value) if last else 0, lambda: _bytes(record)
+        )
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
         """Return a classic group's record, marked as one from before the start if its rebalance is not to be reported.

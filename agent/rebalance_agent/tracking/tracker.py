@@ -102,8 +102,8 @@ class Tracker:
         self.generations_before: deque[GenerationEvent] = self._context.generations_before
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}
-        self._router = RecordRouter(self._groups, self._polled, self._context)
         self._descriptions = DescriptionRouter(self._groups, self._polled, self._context)
+        self._router = RecordRouter(self._groups, self._polled, self._context, self._descriptions.drop_polled)
         self._latest_ms = 0
         self._loaded: set[str] = set()
 

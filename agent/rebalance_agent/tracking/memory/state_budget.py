@@ -230,11 +230,13 @@ class StateBudget:
 
         ``size``: returns the bytes of the rebalance's generation.
         """
+        within = self.size_bytes < self._bytes_max
+        commits = not within and self._commits(name)
         grown = self.size_bytes >= DISPLACED_DOWN_TO * self._bytes_max and self._grew(name)
-        if self.size_bytes < self._bytes_max or (self._commits(name) and not grown):
+        if within or (commits and not grown):
             self._unknown.pop(name, None)
             return True
-        if not (self._commits(name) or name in self._unknown or self._full):
+        if not (commits or name in self._unknown or self._full):
             return True
         if not grown and self.size_bytes + size() < NEW_GROUPS_UP_TO * self._bytes_max:
             return True
@@ -257,7 +259,8 @@ class StateBudget:
         """Whether a group may get a generation of ``size`` bytes."""
         if self.size_bytes < self._bytes_max or not self._commits(name):
             return not self._full
-        return self.size_bytes + size() < DISPLACED_DOWN_TO * self._bytes_max or size() <= self._allowed(name)
+        needed = size()
+        return self.size_bytes + needed < DISPLACED_DOWN_TO * self._bytes_max or needed <= self._allowed(name)
 
     def _allowed(self, name: str) -> int:
         """Return the bytes that a group that commits may have if there is no room."""

@@ -14,6 +14,7 @@ from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad
 from support.memory import traced_memory
+from support.tracker.tracking import feed, member, record
 
 EPOCHS = pytest.mark.parametrize("epochs", [True, False], ids=["with epochs", "without"])
 
@@ -73,6 +74,15 @@ def test_without_room_a_group_that_grows_is_not_shown_until_there_is_room(epochs
     assert (tracker.state_budget.refused, tracker.state_budget.size_bytes) == (1, 0)
     tracker.observe(_described("known", 2, 3_000, epochs=epochs, epoch=3))
     assert len(tracker.view("known").members) == 2
+
+
+@EPOCHS
+def test_a_large_described_group_gives_room_to_a_group_with_records(epochs):
+    tracker = Tracker("c", state_bytes_max=100_000)
+    tracker.observe(_described("large", 120, 1_000, epochs=epochs))
+    feed(tracker, record(2_000, 1, member("a", (0, 1)), group="new"), commits=False)
+    assert (tracker.view("large"), tracker.view("new").generation) == (None, 1)
+    assert tracker.state_budget.refused == 1
 
 
 @EPOCHS
