@@ -78,7 +78,7 @@ def _models(folder: Path) -> list[dict[str, object]]:
 
 
 def _different(before: DataFrame, after: DataFrame) -> tuple[int, int]:
-    """Return the number of rows of ordinary groups in ``before``, and of those that are in one of the tables only."""
+    """Return how many rows of ordinary groups ``before`` has, and how many rows only one of the two tables has."""
     rows, others = _rows(before), _rows(after)
     return rows.count(), rows.exceptAll(others).count() + others.exceptAll(rows).count()
 

@@ -17,6 +17,7 @@ __all__ = [
     "ReportedPartitions",
     "among",
     "as_ranges",
+    "joined_spans",
     "ranges_text",
 ]
 
@@ -46,13 +47,8 @@ class PartitionRanges(Sequence[int]):
     @classmethod
     def of_spans(cls, spans: Iterable[tuple[int, int]]) -> PartitionRanges:
         """Return ascending ranges (first, last), which may touch each other but do not overlap."""
-        parts: list[list[int]] = []
-        for first, last in spans:
-            if parts and parts[-1][1] == first - 1:
-                parts[-1][1] = last
-            else:
-                parts.append([first, last])
-        return cls(",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts))
+        joined = joined_spans(spans)
+        return cls(",".join(str(first) if first == last else f"{first}-{last}" for first, last in joined))
 
     @property
     def spans(self) -> Iterable[tuple[int, int]]:
@@ -141,3 +137,17 @@ def _common(numbers: Sequence[int], wanted: Sequence[int]) -> Iterator[int]:
 def _merged(ranges: PartitionRanges) -> str:
     """Return the text of the ranges in which ranges that touch each other are one."""
     return PartitionRanges.of_spans(ranges.spans).text
+
+
+def joined_spans(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Join ascending ranges (first, last) that touch each other."""
+    before: tuple[int, int] | None = None
+    for first, last in spans:
+        if before and before[1] == first - 1:
+            before = before[0], last
+            continue
+        if before:
+            yield before
+        before = first, last
+    if before:
+        yield before

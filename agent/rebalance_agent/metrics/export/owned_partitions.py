@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, as_ranges
+from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, as_ranges, joined_spans
 
 __all__ = ["CHUNK", "CHUNK_BYTES", "TOPIC_BYTES", "ConsumerKey", "OwnedPartitions"]
 
@@ -60,7 +60,7 @@ class OwnedPartitions:
         for topic in sorted(owned):
             if most <= 0:
                 break
-            spans = list(islice(_joined(self._spans(consumer, topic)), most))
+            spans = list(islice(joined_spans(self._spans(consumer, topic)), most))
             shown[topic] = PartitionRanges.of_spans(spans)
             most -= len(spans)
         return shown
@@ -155,17 +155,3 @@ def _spans(chunk: int, bits: int) -> Iterator[tuple[int, int]]:
         ones = (~bits & bits + 1).bit_length() - 1
         yield first, first + ones - 1
         first, bits = first + ones, bits >> ones
-
-
-def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Join ranges that touch each other, such as those of two chunks."""
-    before: tuple[int, int] | None = None
-    for first, last in spans:
-        if before and before[1] == first - 1:
-            before = before[0], last
-            continue
-        if before:
-            yield before
-        before = first, last
-    if before:
-        yield before

@@ -80,10 +80,10 @@ class FairShare:
             self._skipped += self._waiting.drop_key(group, record.key)
         for dropped in self._waiting.put(group, record):
             self._skipped += 1
-            self._name(dropped.key, now)
+            self._name(_identity(dropped.key), dropped.key, now)
         if not allowed:
             self._waited += 1
-            self._name(record.key, now)
+            self._name(group, record.key, now)
         if now - self._named >= NAMED_EVERY_S:
             self._count(now)
         if group not in self._placed:
@@ -148,8 +148,8 @@ class FairShare:
             self._named = now
             self._context.meters.groups_over_budget("work", self.named())
 
-    def _name(self, key: bytes, now: float) -> None:
-        self._names.see(_identity(key), _ms(now), lambda: _group_name(key))
+    def _name(self, group: bytes, key: bytes, now: float) -> None:
+        self._names.see(group, _ms(now), lambda: _group_name(key))
 
     def drop(self, partitions: Iterable[int]) -> None:
         """Drop the waiting records of these partitions of the offsets topic, which are no longer read."""
