@@ -30,9 +30,8 @@ def server():
 
 
 def said(server, pieces):
-    """All received bytes."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    """All received bytes, if the client does not wait for an answer."""
+    with connect(server) as connection:
         received = b""
         with suppress(ConnectionResetError, BrokenPipeError):
             for piece in pieces:
@@ -43,16 +42,41 @@ def said(server, pieces):
         return received
 
 
+def connect(server):
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
 def bodies(received):
     return [part.partition(b"HTTP/1.1 200")[0] for part in received.split(b"\r\n\r\n")[1:]]
 
 
+def split(text, cuts):
+    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
 @slow
-@given(st.integers(0, 3), st.lists(st.integers(0, 3 * len(REQUEST) + len(LAST)), max_size=6).map(sorted))
-def test_split_requests_are_answered_in_order(server, number, cuts):
-    text = number * REQUEST + LAST
-    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert bodies(said(server, pieces)) == [*number * [b"hello world/x"], b"/end"]
+@given(st.lists(st.lists(st.integers(0, len(REQUEST)), max_size=6).map(sorted), max_size=3))
+def test_split_requests_are_answered(server, cuts_of_requests):
+    with connect(server) as connection:
+        for cuts in cuts_of_requests:
+            for piece in split(REQUEST, cuts):
+                connection.sendall(piece)
+            received = b""
+            while not received.endswith(b"hello world/x"):
+                piece = connection.recv(65_536)
+                assert piece, "the connection stays open"
+                received += piece
+        connection.sendall(LAST)
+        assert bodies(b"".join(iter(lambda: connection.recv(65_536), b""))) == [b"/end"]
+
+
+@slow
+@given(st.integers(1, 3), st.lists(st.integers(0, 3 * len(REQUEST) + len(LAST)), max_size=6).map(sorted))
+def test_of_requests_without_a_wait_the_first_ones_are_answered_in_order(server, number, cuts):
+    answers = bodies(said(server, split(number * REQUEST + LAST, cuts)))
+    assert answers == [*number * [b"hello world/x"], b"/end"][: len(answers)]
 
 
 @slow
