@@ -85,7 +85,7 @@ def group_value(number: int, members: Iterable[tuple[str, bytes, bytes]], now_ms
             "client_id": "client",
             "client_host": "/10.0.0.1",
             "rebalance_timeout": 60_000,
-            "session_timeout": 45_000,
+            "session_timeout": SESSION_TIMEOUT_MS,
             "subscription": subscription,
             "assignment": assignment,
         }
