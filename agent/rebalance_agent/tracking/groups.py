@@ -235,16 +235,20 @@ class GroupStates:
         """Whether any group has work that is due by ``now_ms``."""
         return self._deadlines.first(now_ms) is not None
 
-    def pass_time(self, now_ms: int, groups_max: int = sys.maxsize) -> Iterator[Event]:
+    def pass_time(self, now_ms: int, groups_max: int = sys.maxsize, bytes_max: int = sys.maxsize) -> Iterator[Event]:
         """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first.
+
+        The group with which the sizes of their states exceed ``bytes_max`` is the last one.
 
         Raises:
             ExceptionGroup: the processing of some groups failed; that of the others is done.
         """
         errors: list[Exception] = []
+        size_bytes = 0
         for _ in range(groups_max):
-            if (name := self._deadlines.first(now_ms)) is None:
+            if size_bytes > bytes_max or (name := self._deadlines.first(now_ms)) is None:
                 break
+            size_bytes += self._states[name].size_bytes
             try:
                 yield from self.catch_up(name, now_ms)
             except Exception as error:  # noqa: BLE001 - an error in one group must not end the work of all others

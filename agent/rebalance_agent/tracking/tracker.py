@@ -48,13 +48,15 @@ from rebalance_agent.tracking.record_router import RecordRouter
 from rebalance_agent.tracking.tracker_context import TrackerContext, no_group
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
+__all__ = ["DUE_BYTES", "DUE_MAX", "REBALANCING", "Tracker"]
 
 REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
 """The states of a classic group that is rebalancing."""
 
 DUE_MAX = 25
 """Maximum number of groups whose due work one `Tick` does, in about 20 ms, so that records are read in between."""
+DUE_BYTES = 2_000_000
+"""The group with which the sizes of these groups' states exceed this is the last one of a `Tick`."""
 
 
 class Tracker:
@@ -110,7 +112,7 @@ class Tracker:
     def observe(self, observation: Observation) -> tuple[Event, ...]:
         """Process one observation; return the resulting events, each group's in the order in which they became certain.
 
-        A `Tick` does what is due, up to `DUE_MAX` groups at a time: see `behind`.
+        A `Tick` does what is due, up to `DUE_MAX` groups or `DUE_BYTES` at a time: see `behind`.
 
         Raises:
             ObservationError: an error ended the processing; the exception contains the events until then.
@@ -130,8 +132,7 @@ class Tracker:
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
         """Return the current view of a group; None if the group is unknown or gone.
 
-        If ``judged`` is False, the view may lack the quality of its assignment (skew, idle members, targets), which
-        takes more than half of the time to build a view.
+        If ``judged`` is False, the view may lack its quality, which takes more than half of the time to build a view.
         """
         if (state := self._groups.get(group)) and state.known:
             return state.view(judged=judged)
@@ -178,7 +179,7 @@ class Tracker:
                 yield from self._descriptions.take(observation)
             case Tick():
                 self._context.commits.pass_time(now_ms)
-                yield from self._groups.pass_time(now_ms, DUE_MAX)
+                yield from self._groups.pass_time(now_ms, DUE_MAX, DUE_BYTES)
                 yield from self._check_clock(now_ms)
             case _:
                 self._observe_eventless(observation)

@@ -78,7 +78,7 @@ class FairShare:
             return
         if record.message.value() is None and not self._budget.remembers(group):  # this deletes the earlier records
             self._skipped += self._waiting.drop_key(group, record.key)
-        for dropped in self._waiting.put(group, record):
+        for dropped in self._waiting.put(group, record, new=self._budget.is_new(group, now)):
             self._skipped += 1
             self._name(_identity(dropped.key), dropped.key, now)
         if not allowed:

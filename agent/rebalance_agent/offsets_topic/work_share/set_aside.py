@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 
-__all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "KEY_RECORDS_MAX", "RECORD_BYTES", "SetAside", "WaitingRecord"]
+__all__ = [
+    "ALL_BYTES_MAX",
+    "GROUP_BYTES_MAX",
+    "KEY_RECORDS_MAX",
+    "NEW_BYTES_MAX",
+    "RECORD_BYTES",
+    "SetAside",
+    "WaitingRecord",
+]
 
 KEY_RECORDS_MAX = 400
 """Maximum number of waiting records with one key. The last one has the state, as in the compacted topic, so older ones
@@ -25,8 +33,12 @@ RECORD_BYTES = 400
 """Bytes of memory that a waiting record takes besides its key and value: about 7,000 small records of a group can
 wait."""
 
-ALL_BYTES_MAX = 16 * 2**20
-"""Maximum number of bytes of all waiting records."""
+ALL_BYTES_MAX = 10 * 2**20
+"""Maximum number of bytes of all waiting records of groups that are not new."""
+
+NEW_BYTES_MAX = 6 * 2**20
+"""Maximum number of bytes of all waiting records of new groups. Any number of groups can be created, so other groups
+lose no records for them."""
 
 LAST_WEIGHT = 1 / 8
 """Weight of a group's last waiting record in the order in which groups lose records. It has the state of a classic
@@ -69,6 +81,7 @@ class _Queue:
     ``skipped``: how many records were dropped right before a record, by its number.
     """
 
+    room: _Room
     records: OrderedDict[int, WaitingRecord] = field(default_factory=OrderedDict)
     skipped: dict[int, int] = field(default_factory=dict)
     numbers: dict[bytes, deque[int]] = field(default_factory=dict)
@@ -86,6 +99,14 @@ class _Queue:
         return self.size_bytes - (1 - LAST_WEIGHT) * last
 
 
+class _Room:
+    """Groups that share a bound of bytes. ``order``: (negative weight, group), a heap with outdated entries."""
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self.order: list[tuple[float, bytes]] = []
+
+
 class SetAside:
     """The waiting records by group (its bytes), in the order in which they were read."""
 
@@ -93,8 +114,7 @@ class SetAside:
         """Start without records."""
         self._queues: dict[bytes, _Queue] = {}
         self._lost: dict[bytes, int] = {}
-        self._size_bytes = 0
-        self._by_size: list[tuple[float, bytes]] = []
+        self._room, self._room_of_new = _Room(), _Room()
         self._next = 0
 
     def __bool__(self) -> bool:
@@ -117,9 +137,13 @@ class SetAside:
         """Return the bytes of the value of the oldest waiting record of a group."""
         return len(self._queues[group].first.message)
 
-    def put(self, group: bytes, record: WaitingRecord) -> list[WaitingRecord]:
-        """Let a record wait; return the older records, of this or another group, that were dropped for it."""
-        queue = self._queues.setdefault(group, _Queue())
+    def put(self, group: bytes, record: WaitingRecord, *, new: bool = False) -> list[WaitingRecord]:
+        """Let a record wait; return the older records, of this or another group, that were dropped for it.
+
+        ``new``: only records of other new groups are dropped for the group.
+        """
+        queue = self._queues.setdefault(group, _Queue(self._room))
+        self._move(queue, self._room_of_new if new else self._room)
         number, self._next = self._next, self._next + 1
         queue.records[number] = record
         if lost := self._lost.pop(group, 0):
@@ -127,34 +151,42 @@ class SetAside:
         numbers, size = queue.numbers.setdefault(record.key, deque()), record.size_bytes
         numbers.append(number)
         queue.size_bytes += size
-        self._size_bytes += size
+        queue.room.size_bytes += size
         self._grown(group, queue)
         dropped = []
         if len(numbers) > KEY_RECORDS_MAX:
             dropped.append(self._drop(group, numbers[0], numbers[1]))
         while len(queue.records) > 1 and queue.size_bytes > GROUP_BYTES_MAX:
             dropped.append(self._drop_oldest(group))
-        while self._size_bytes > ALL_BYTES_MAX:
-            dropped.append(self._drop_oldest(self._largest()))
+        for room, bytes_max in (self._room, ALL_BYTES_MAX), (self._room_of_new, NEW_BYTES_MAX):
+            while room.size_bytes > bytes_max:
+                dropped.append(self._drop_oldest(self._largest(room)))
         return dropped
 
-    def _grown(self, group: bytes, queue: _Queue) -> None:
-        heapq.heappush(self._by_size, (-queue.weight, group))
-        if len(self._by_size) > len(self._queues) + STALE_MAX:
-            self._by_size = [(-queue.weight, name) for name, queue in self._queues.items()]
-            heapq.heapify(self._by_size)
+    def _move(self, queue: _Queue, room: _Room) -> None:
+        queue.room.size_bytes -= queue.size_bytes
+        queue.room = room
+        room.size_bytes += queue.size_bytes
 
-    def _largest(self) -> bytes:
-        """Return the group with the largest backlog. A group whose order changed is inserted again."""
+    def _grown(self, group: bytes, queue: _Queue) -> None:
+        room = queue.room
+        heapq.heappush(room.order, (-queue.weight, group))
+        if len(room.order) > len(self._queues) + STALE_MAX:
+            room.order = [(-other.weight, name) for name, other in self._queues.items() if other.room is room]
+            heapq.heapify(room.order)
+
+    def _largest(self, room: _Room) -> bytes:
+        """Return the group of ``room`` with the largest backlog. A group whose order changed is inserted again."""
         while True:
-            negative, group = self._by_size[0]
+            negative, group = room.order[0]
             queue = self._queues.get(group)
-            if queue and queue.weight == -negative:
+            weight = queue.weight if queue and queue.room is room else 0.0
+            if weight == -negative:
                 return group
-            if queue and queue.weight < -negative:
-                heapq.heapreplace(self._by_size, (-queue.weight, group))
+            if 0 < weight < -negative:
+                heapq.heapreplace(room.order, (-weight, group))
             else:
-                heapq.heappop(self._by_size)
+                heapq.heappop(room.order)
 
     def pop(self, group: bytes) -> WaitingRecord:
         """Remove and return the oldest waiting record of a group."""
@@ -165,11 +197,11 @@ class SetAside:
 
     def pop_through(self, group: bytes, matches: Callable[[WaitingRecord], bool]) -> WaitingRecord | None:
         """Remove a group's records up to the last one that ``matches``, and return it; None if no record matches."""
-        queue = self._queues.get(group, _Queue())
-        last = next((number for number in reversed(queue.records) if matches(queue.records[number])), None)
         record = None
-        while last is not None and (number := next(iter(queue.records), last + 1)) <= last:
-            record, _ = self._remove(group, queue, number)
+        if queue := self._queues.get(group):
+            last = next((number for number in reversed(queue.records) if matches(queue.records[number])), -1)
+            while (number := next(iter(queue.records), last + 1)) <= last:
+                record, _ = self._remove(group, queue, number)
         return record
 
     def lose(self, group: bytes, number: int) -> None:
@@ -190,7 +222,8 @@ class SetAside:
         """Drop the records of these partitions of the offsets topic, which are no longer read."""
         dropped = set(partitions)
         for group in [group for group, queue in self._queues.items() if queue.first.message.partition() in dropped]:
-            self._size_bytes -= self._queues.pop(group).size_bytes
+            queue = self._queues.pop(group)
+            queue.room.size_bytes -= queue.size_bytes
 
     def drop_key(self, group: bytes, key: bytes) -> int:
         """Drop the waiting records of a group with this key, and add them to those that are lost; return their number.
@@ -222,7 +255,7 @@ class SetAside:
             del queue.numbers[record.key]
         size = record.size_bytes
         queue.size_bytes -= size
-        self._size_bytes -= size
+        queue.room.size_bytes -= size
         if not queue.records:
             del self._queues[group]
         return record, queue.skipped.pop(number, 0)

@@ -74,6 +74,9 @@ QUIET_BYTES = 4_096
 BUSY_RATE = 0.25
 """Seconds of work per second for which light groups that are not quiet come before others."""
 
+AHEAD_SHARE = 0.1
+"""Largest share of this time that one record may take, so that records with much work leave time for small ones."""
+
 NEW_S = 60.0
 """Seconds from a group's first record for which the group is new."""
 
@@ -183,14 +186,16 @@ class WorkBudget:
         """Whether the group's next record, of ``size_bytes``, may come before those of other groups.
 
         The group has caused little work recently. If it is new, also all new groups together have; if it is not quiet,
-        also all others that came before (`spend_ahead`).
+        also all others that came before (`spend_ahead`), and the record's share of what is left is small.
         """
         bucket = self._bucket(group)
         if bucket is not None and bucket.refill(GROUP_RATE, now) < BURST_S - LIGHT_S:
             return False
         if bucket is None or bucket.new(now):
             return self._all_new.refill(NEW_RATE, now) > 0
-        return _quiet(bucket, size_bytes) or self._all_busy.refill(BUSY_RATE, now) > 0
+        if _quiet(bucket, size_bytes):
+            return True
+        return self.expected(group, size_bytes) < AHEAD_SHARE * self._all_busy.refill(BUSY_RATE, now)
 
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
         """Return when the group's next record, of ``size_bytes``, may be processed if other groups cause no work."""

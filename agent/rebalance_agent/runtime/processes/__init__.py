@@ -3,5 +3,5 @@
 - ``observer``, ``sidecar``, ``gateway``: each runs one role.
 - ``reported_readiness``: tracks whether the consumers that report to a process have their assignment.
 - ``rights_watch``: reports permissions that are missing at run time; ``logged_health``: logs changes of readiness.
-- ``signals``: handles stop signals; ``logs``: sets the log format; ``memory``: tunes garbage collector and allocator.
+- ``signals``: handles stop signals; ``logs``: sets the log format; ``memory``: tunes Python and the allocator.
 """

@@ -1,14 +1,24 @@
-"""Tunes Python's garbage collector and glibc's allocator for a process that runs only the agent."""
+"""Tunes Python's garbage collector, glibc's allocator and Python's lock for a process that runs only the agent."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["GIVE_BACK_EVERY_S", "LOOK_AT_ALL_EVERY_S", "give_back", "look_at_all", "older_objects_kept", "tuned_memory"]
+__all__ = [
+    "GIVE_BACK_EVERY_S",
+    "LOCK_S",
+    "LOOK_AT_ALL_EVERY_S",
+    "give_back",
+    "lock_passed_on_soon",
+    "look_at_all",
+    "older_objects_kept",
+    "tuned_memory",
+]
 
 YOUNG_OBJECTS_MAX = 20_000
 """Net new objects between two runs of Python's garbage collector. One batch of records allocates more than the default,
@@ -30,6 +40,10 @@ eight per core), and no arena can use the free memory of another arena."""
 
 GIVE_BACK_EVERY_S = 15.0
 """Seconds between calls of `give_back`: a call takes some milliseconds, and returns tens of MB after a start."""
+
+LOCK_S = 0.001
+"""Seconds after which a thread passes Python's lock on to one that waits; the default is 5 ms. Compression, sockets and
+files release the lock, so the tracker's thread waits for it after each such call."""
 
 _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
@@ -66,6 +80,17 @@ def older_objects_kept() -> Iterator[None]:
         gc.callbacks.remove(_keep_survivors)
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+@contextmanager
+def lock_passed_on_soon() -> Iterator[None]:
+    """Pass Python's lock on after `LOCK_S`, for a process with several busy threads."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(LOCK_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def look_at_all() -> None:

@@ -35,6 +35,7 @@ from rebalance_agent.runtime.processes.memory import (
     GIVE_BACK_EVERY_S,
     LOOK_AT_ALL_EVERY_S,
     give_back,
+    lock_passed_on_soon,
     look_at_all,
     older_objects_kept,
 )
@@ -164,6 +165,7 @@ class Observer:
             return
         self._log.info("connected", cluster=cluster_id)
         stack.enter_context(older_objects_kept())
+        stack.enter_context(lock_passed_on_soon())
         # This stack ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))

@@ -193,15 +193,20 @@ class Core:
         return [group for group in self._changed if group not in pausing]
 
     def _judge(self) -> None:
-        """Judge the next groups among those that are shown unjudged or with the quality of an earlier assignment."""
+        """Judge groups that are shown unjudged or with the quality of an earlier assignment, for `RENEW_S` seconds."""
         pausing = self._judged_after.pausing()
         groups = [group for group in self._judged_late if group not in pausing]
         if self._unjudged and self.clock.monotonic() >= self._judge_at:
             groups += itertools.islice(self._unjudged, JUDGED_AT_ONCE)
+        begun = self.clock.monotonic()
+        views: dict[str, GroupView | None] = {}
         for group in groups:
             self._judged_late.pop(group, None)
             self._unjudged.pop(group, None)
-        self._show({group: self._view(group, judged=True) for group in groups})
+            views[group] = self._view(group, judged=True)
+            if self.clock.monotonic() - begun >= RENEW_S:
+                break
+        self._show(views)
 
     def _show(self, views: Mapping[str, GroupView | None]) -> None:
         if not views:

@@ -233,6 +233,7 @@ def test_a_group_that_waits_for_others_is_not_over_budget():
 def test_records_that_were_dropped_are_missing_before_the_next_one_that_need_not_wait(monkeypatch):
     observer = reader()
     monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 0)
+    monkeypatch.setattr(set_aside, "NEW_BYTES_MAX", 0)
     observer.read(*[MANY_OWNERS] * 3)
     observer.run(120)
     (found,) = observer.read(MANY_OWNERS)

@@ -47,6 +47,16 @@ def test_many_groups_with_medium_records_are_light_only_within_the_limit_of_all(
     assert 0 < work <= BURST_S + BUSY_RATE * seconds + 0.1
 
 
+def test_records_with_much_work_leave_time_for_a_group_that_rebalances_often():
+    groups = [b"hostile %d" % number for number in range(100)]
+    budget = _budget(b"orders", *groups)
+    for number in range(3_000):
+        now = number / 50
+        _ahead(budget, groups[number % 100], 10_000, MEDIUM_S, now)
+        if number > 50 and number % 15 == 0:
+            assert _ahead(budget, b"orders", 5_000, ORDINARY_S, now), "three rebalances a second"
+
+
 def test_small_records_of_many_groups_are_light_at_the_rate_of_quiet_groups():
     groups = [b"hostile %d" % number for number in range(100)]
     budget, work, seconds = _budget(*groups), 0.0, 120

@@ -84,20 +84,48 @@ def test_the_last_record_of_a_large_group_stays_while_others_have_older_ones(mon
     assert b"large" in waiting
 
 
-@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(0, 300), st.booleans()), max_size=60))
+def test_new_groups_take_no_room_from_others_and_others_none_from_them(monkeypatch):
+    monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 1_000)
+    monkeypatch.setattr(set_aside, "NEW_BYTES_MAX", 500)
+    waiting = SetAside()
+    waiting.put(b"large", _record(1, 900))
+    dropped = [waiting.put(b"new %d" % number, _record(2, 100), new=True) for number in range(9)]
+    assert sum(map(len, dropped)) == 4
+    assert b"large" in waiting
+    assert len(waiting.put(b"other", _record(3, 850))) == 1
+    assert (b"large" in waiting, len(waiting.groups())) == (False, 6)
+
+
+def test_a_group_that_is_no_longer_new_takes_room_with_the_others(monkeypatch):
+    monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 1_000)
+    monkeypatch.setattr(set_aside, "NEW_BYTES_MAX", 500)
+    waiting = SetAside()
+    waiting.put(b"a", _record(1, 400), new=True)
+    assert waiting.put(b"a", _record(2, 500)) == []
+    assert waiting.put(b"b", _record(3, 450), new=True) == []
+    assert [each.message.offset() for each in waiting.put(b"a", _record(4, 300))] == [1]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(0, 300), st.booleans(), st.booleans()), max_size=60
+    )
+)
 def test_the_largest_group_is_the_one_with_the_most_bytes(steps):
     """Also after other records left, and after the order was built again."""
     limit, set_aside.STALE_MAX = set_aside.STALE_MAX, 5
     try:
         waiting = SetAside()
-        for offset, (group, size, leaves) in enumerate(steps):
-            waiting.put(group, _record(offset, 1 + size))
+        for offset, (group, size, leaves, new) in enumerate(steps):
+            waiting.put(group, _record(offset, 1 + size), new=new)
             if leaves:
                 waiting.pop(waiting.groups()[0])
-            if waiting:
-                weights = {name: waiting._queues[name].weight for name in waiting.groups()}
-                assert weights[waiting._largest()] == max(weights.values())
-                assert len(waiting._by_size) <= 3 + set_aside.STALE_MAX
+            for room in waiting._room, waiting._room_of_new:
+                queues = {name: queue for name, queue in waiting._queues.items() if queue.room is room}
+                weights = {name: queue.weight for name, queue in queues.items()}
+                assert room.size_bytes == sum(queue.size_bytes for queue in queues.values())
+                assert not queues or weights[waiting._largest(room)] == max(weights.values())
+                assert len(room.order) <= 3 + set_aside.STALE_MAX
     finally:
         set_aside.STALE_MAX = limit
 
@@ -139,4 +167,4 @@ def test_every_record_leaves_once_or_is_counted_as_skipped(puts):
     left = [each for key in waiting.groups() for each in _offsets(waiting, key)]
     assert len(left) + dropped == len(puts)
     assert sum(skipped for _, skipped in left) + lost == dropped
-    assert waiting._size_bytes == 0
+    assert waiting._room.size_bytes == 0

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 
 from rebalance_agent.runtime.processes import memory
 from rebalance_agent.runtime.processes.memory import (
+    LOCK_S,
     YOUNG_OBJECTS_MAX,
     YOUNG_RUNS_MAX,
     give_back,
+    lock_passed_on_soon,
     look_at_all,
     older_objects_kept,
     tuned_memory,
@@ -22,6 +25,13 @@ def test_the_garbage_collectors_settings_are_restored():
         assert gc.get_threshold()[0] == YOUNG_OBJECTS_MAX
         assert gc.get_freeze_count() > frozen
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+
+
+def test_the_time_for_which_a_thread_keeps_the_lock_is_restored():
+    before = sys.getswitchinterval()
+    with lock_passed_on_soon():
+        assert sys.getswitchinterval() == LOCK_S
+    assert sys.getswitchinterval() == before
 
 
 def test_old_objects_are_left_out_of_later_runs_of_the_collector():

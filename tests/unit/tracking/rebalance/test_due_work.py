@@ -14,8 +14,9 @@ from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.groups import LATE_MAX_MS
+from rebalance_agent.tracking.memory.state_budget import PARTITION_BYTES
 from rebalance_agent.tracking.observations import PartitionsOwned
-from rebalance_agent.tracking.tracker import DUE_MAX, Tracker
+from rebalance_agent.tracking.tracker import DUE_BYTES, DUE_MAX, Tracker
 from support.tracker.tracking import (
     T0,
     closing,
@@ -32,6 +33,7 @@ from support.tracker.tracking import (
 )
 
 MANY = 3 * DUE_MAX
+PARTITIONS = DUE_BYTES // PARTITION_BYTES
 NAMES = [f"group-{number:04}" for number in range(MANY)]
 ALL_AT_ONCE = (
     topics(0, t=4),
@@ -57,6 +59,15 @@ def test_many_due_groups_are_settled_in_steps():
         assert (len(closing(reported)), tracker.behind) == (tellings * DUE_MAX, tellings < 3)
     assert [event.group for event in reported] == NAMES
     assert tracker.observe(tick(20_000)) == ()
+
+
+def test_a_step_ends_after_a_group_with_much_work():
+    records = [record(4_000, 1, member("a", range(PARTITIONS)), group=name) for name in NAMES[:4]]
+    tracker, _ = watch(topics(0, t=PARTITIONS), *(record(1_000, 0, group=name) for name in NAMES[:4]), *records)
+    reported = []
+    for tellings in range(1, 5):
+        reported += tracker.observe(tick(20_000))
+        assert (len(closing(reported)), tracker.behind) == (tellings, tellings < 4)
 
 
 def test_a_due_group_settles_before_its_next_observation_is_processed():
