@@ -91,9 +91,9 @@ SNAPSHOT = Alert(
       and max by (cluster, job, instance) (rebalance_agent_owned_partitions) > 0
     """,
     "Observer {{ $labels.instance }} is not writing snapshots",
-    "No snapshot of observer {{ $labels.instance }} has been acknowledged for {{ $value | humanizeDuration }}. If the "
-    "last snapshot is older than a day, the next start does not use it: the observer then reads the whole offsets "
-    "topic, and does not report rebalances that ended before its start.",
+    "For {{ $value | humanizeDuration }}, the brokers have not acknowledged a snapshot of observer "
+    "{{ $labels.instance }}. If the last snapshot is older than a day, the next start does not use it: the "
+    "observer then reads the whole offsets topic, and does not report rebalances that ended before its start.",
     "The observer's log shows the cause; most often, the state topic cannot be written.",
     Board.AGENT,
 )

@@ -46,9 +46,9 @@ ONE_HOST = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
     """,
     "Many topics of $group are on one host each",
-    "Several hosts could share the topics of consumer group $group. But for $for, all partitions of a topic were owned "
-    "by members on one host, for {{ $value | humanizePercentage }} of these topics. If that host fails, all "
-    "partitions of the topic are stalled; until then, the host has the topic's whole load.",
+    "Several hosts could share the topics of consumer group $group. But for $for, {{ $value | humanizePercentage }} of "
+    "these topics have been on a single host each: members on that host own all partitions of the topic. If the host "
+    "fails, all these partitions are stalled; until then, the host has the topic's whole load.",
     "This is urgent only if a host is overloaded; shuffled-roundrobin spreads the topics over the hosts.",
 )
 
@@ -67,7 +67,7 @@ EMPTY = Alert(
     """,
     "$group has lost all its members",
     "Consumer group $group has had no members for {{ $value | humanizeDuration }}, so it consumes nothing.",
-    "Start its consumers; if the group is empty on purpose, add it to empty_groups_allow.",
+    "Start its consumers; if the group is empty on purpose, add it to the setting empty_groups_allow.",
 )
 
 STUCK = Alert(

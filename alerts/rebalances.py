@@ -46,8 +46,8 @@ FAILED = Alert(
     """,
     "Rebalances of $group fail",
     "Consumer group $group had $count(failed rebalance) in the last $window (reason: {{ $labels.reason }}).",
-    "If the reason is assign_error, return to the previous assignor. If it is aborted, stop members that crash while "
-    "they join.",
+    "If the reason is assign_error, return to the previous assignor. If the reason is aborted, stop members that crash "
+    "while they join.",
 )
 
 STORM = Alert(
@@ -100,7 +100,7 @@ ROLLOUT = Alert(
     """
     max by (cluster, consumergroup) (kafka_rebalance_rollout_in_progress) == 1
     """,
-    "$group is being deployed",
+    "A deploy replaces the members of $group",
     "The members of consumer group $group are being replaced one after the other, without failures.",
     "No action is needed; this alert only inhibits the storm alert.",
 )

@@ -265,7 +265,8 @@ GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time that seats were vacant, summed over their partitions: an upper bound of the stall that kept seats caused.",
+    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
+    "caused.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -273,7 +274,7 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time that newcomers waited (mode 'on') or would have waited (mode 'observe') after the hold, until newcomers "
+    "Time for which newcomers waited (mode 'on') or would have waited (mode 'observe') after the hold, until newcomers "
     "join together (when the clock reaches a multiple of gateway_admission_seconds), summed over newcomers. They start "
     "to consume later by this time.",
     "seconds",

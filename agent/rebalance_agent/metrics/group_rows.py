@@ -260,8 +260,8 @@ UNOWNED_SECONDS = GroupMetric(
     "kafka_rebalance_unowned_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Seconds that partitions had no owner while no rebalance ran, summed over partitions. empty: the group had no "
-    "members; unassigned: the assignment left the partitions out. This time is not in "
+    "Time for which partitions had no owner while no rebalance was running, summed over partitions. empty: the group "
+    "had no members; unassigned: the assignment left the partitions out. This time is not in "
     "kafka_rebalance_stalled_partition_seconds_total.",
     (*GROUP_LABEL, "reason"),
     "partition-seconds",

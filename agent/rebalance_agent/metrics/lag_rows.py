@@ -40,7 +40,7 @@ GROUP_LAG_SECONDS = _row(
 )
 STUCK_SECONDS = _row(
     "stuck_partition_seconds",
-    "Longest time that the committed offset of a partition with an owner has not moved although records were "
+    "Longest time for which the committed offset of a partition with an owner has not moved although records were "
     "appended; 0 if all offsets move.",
     "seconds",
 )
@@ -52,13 +52,13 @@ CATCHING_UP = _row(
 )
 CATCH_UP_SECONDS = _row(
     "catch_up_seconds",
-    "Longest time that a partition has been catching up after it changed owner (lower bound), in the current catch-up "
-    "or the last one. Absent until partitions have moved.",
+    "Longest time for which a partition has been catching up after it changed owner (lower bound), in the current "
+    "catch-up or the last one. Absent until partitions have moved.",
     "seconds",
 )
 CATCH_UP_PARTITION_SECONDS = _row(
     "catch_up_partition_seconds_total",
-    "Seconds that partitions were catching up after they changed owner (lower bound), summed over partitions.",
+    "Time for which partitions were catching up after they changed owner (lower bound), summed over partitions.",
     "partition-seconds",
     kind=MetricType.COUNTER,
 )

@@ -68,7 +68,8 @@ the histogram bucket. These features add series:
   members, and the number of these members. Further pairs are folded into `client_id="{FOLDED}"`. A group also has at
   most five `slowest_member` series.
 - **Reports of members**: the exact histogram of stalls.
-- **`max_topic_series`**: that many topics have two series each, and all other topics together have two more.
+- **`max_topic_series`**: the setting is a number of topics. Each of these topics has two series, and all other topics
+  together have two more.
 - **`lag_groups` and `copartitioned`**: up to three series for a group in these settings.
 - **Baselines** from the [pipeline](pipeline-tables.md#baselines): up to three series.
 
