@@ -24,14 +24,14 @@ from rebalance_agent.ui.terminal import has_colors, is_live
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Checks whether the observer, a sidecar or a gateway can run with these settings. It tests files, the address to listen
-on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each permission. For a gateway it
-also checks the ports, and whether the rules can apply to the current groups. It changes nothing: it creates no topic,
-writes no record and joins no group.
+Checks whether the observer, a sidecar or a gateway can run with these settings. The command tests files, the address
+to listen on, each server (DNS, TCP, TLS, login), each broker at its advertised address, and each permission. For a
+gateway, `check` also tests the ports, and whether the rules can apply to the current groups. `check` changes nothing:
+it creates no topic, writes no record and joins no group.
 
-For each missing permission, it shows what the agent cannot do, and the command that grants the permission. Run `check`
-where the agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script, it
-contacts no broker and prints a script that grants all permissions of the role at once.
+For each missing permission, `check` shows what the agent cannot do, and the command that grants the permission. Run
+`check` where the agent will run, before the agent starts, and again when /readyz shows a degraded mode. With
+--acl-script, `check` contacts no broker and prints a script that grants all permissions of the role at once.
 """
 
 EXAMPLES = """\
@@ -48,7 +48,7 @@ examples:
 
 result of each check:
   ok       tested, and it works
-  missing  the permission is missing: the agent runs without it, in the named degraded mode
+  missing  the permission is missing: the agent runs without it, in the degraded mode that the row names
   failed   tested, and it does not work
   skipped  not needed, or cannot be tested now
 

@@ -53,9 +53,9 @@ login, set --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
 After SIGTERM or Ctrl-C, the gateway serves its clients until they have disconnected, for at most gateway_drain_seconds;
 a second signal ends the gateway at once.
-Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
-wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
-apply to the group as it is now, or the brokers do not respond; 0 for a group that does not exist yet.
+Precedence of settings: flags, environment, file, defaults. Exit code 0 after a signal, 2 if the gateway cannot start
+(a wrong setting, a file that cannot be used, an address in use), 1 if the gateway fails later. With --explain: 1 if the
+rule cannot apply to the group as it is now, or the brokers do not respond; 0 for a group that does not exist yet.
 """
 
 

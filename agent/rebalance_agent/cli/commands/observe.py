@@ -13,11 +13,11 @@ __all__ = ["add_parser", "run"]
 DESCRIPTION = """\
 Watches the consumer groups of one Kafka cluster and exports the cost of their rebalances.
 
-It tails __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups), asks the brokers
-every 200 ms which groups are rebalancing, and reads the sidecars' reports about their members. It serves /metrics,
-publishes one event per generation to the topic rebalance-events, and logs one line per rebalance. It creates that
-topic, and the topic rebalance-agent-state for its snapshots; with --read-only, it creates no topic and writes no
-record.
+The observer reads __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups). Every
+200 ms it requests the list of rebalancing groups from the brokers. It also reads the sidecars' reports about their
+consumers. The observer serves /metrics, publishes one event per generation to the topic rebalance-events, and logs one
+line per rebalance. It creates the topics rebalance-events and rebalance-agent-state (for its snapshots). With
+--read-only, it creates no topic and writes no record.
 """
 
 EXAMPLES = """\
@@ -33,12 +33,12 @@ examples:
   curl -s localhost:29308/metrics | grep kafka_rebalance_
   curl -s localhost:29308/readyz
 
-permissions it uses: Read on Topic '__consumer_offsets' (without it classic groups are only polled); Describe
-on Group '*' and Topic '*'; Read, Write and, if they are missing, Create on its own topics. `rebalance-agent check`
-tests each permission, and prints the commands that grant missing permissions.
+permissions of the observer: Read on Topic '__consumer_offsets' (without this permission, classic groups are only
+polled); Describe on Group '*' and Topic '*'; Read and Write on the observer's own topics, and Create if these topics do
+not exist. `rebalance-agent check` tests each permission, and prints the commands that grant missing permissions.
 
-Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
-wrong setting, a file that cannot be used, an address in use), 1 if it fails later.
+Precedence of settings: flags, environment, file, defaults. Exit code 0 after a signal, 2 if the observer cannot
+start (a wrong setting, a file that cannot be used, an address in use), 1 if the observer fails later.
 """
 
 

@@ -33,12 +33,13 @@ examples:
   rebalance-agent sidecar --bootstrap-servers localhost:9092 --gateway-groups 'orders=weighted-sticky'
   curl -s localhost:29308/metrics | grep kafka_rebalance_member_
 
-permissions it uses: Write on the events topic, and Create on it if it does not exist. `rebalance-agent check --role
-sidecar` tests them, and prints the commands that grant missing permissions.
+permissions of the sidecar: Write on the events topic, and Create if the topic does not exist. `rebalance-agent check
+--role sidecar` tests these permissions, and prints the commands that grant missing permissions.
 
-Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
-wrong setting, a file that cannot be used, an address in use), 1 if it fails later. --stay is for a pod whose other
-containers wait for the sidecar: if the sidecar cannot start, it waits for a signal, and then exits with code 2.
+Precedence of settings: flags, environment, file, defaults. Exit code 0 after a signal, 2 if the sidecar cannot start
+(a wrong setting, a file that cannot be used, an address in use), 1 if the sidecar fails later. --stay is for a pod
+whose other containers wait for the sidecar: if the sidecar cannot start, it waits for a signal, and then exits with
+code 2.
 """
 
 CANNOT_BEGIN = 2

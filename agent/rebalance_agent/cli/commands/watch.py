@@ -34,8 +34,9 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Shows the consumer groups of a cluster: state, generation, skew, the duration of running rebalances, and the cost of the
-last rebalance. Groups that lost all their members come first, then rebalancing groups. Enter on a group shows its last
-rebalances, members and moves.
+last rebalance. Groups with problems come first: groups that lost all their members, then groups that are stalled for
+too long, then groups with a storm of rebalances, then other rebalancing groups. Enter on a group shows the group's last
+rebalances, its members and its moves.
 """
 
 EXAMPLES = """\
@@ -48,8 +49,8 @@ examples:
   rebalance-agent watch --bootstrap-servers localhost:9092
   rebalance-agent watch --once --sort=-stall | head
 
-exit codes: 0 done, 2 wrong usage; with --once also 1 no group matches, 2 no response. If standard output is not a
-terminal, the table is printed once.
+exit codes: 0 success; 1 no group matches (only with --once); 2 wrong usage, or no response (only with --once). If
+standard input, standard output or standard error is not a terminal, `watch` runs as with --once.
 """
 
 COLUMNS = (

@@ -25,7 +25,7 @@ class GatewaySettings(SidecarSettings):
     """``rebalance-agent gateway``."""
 
     gateway_listen: GatewayAddress = Field(
-        f"127.0.0.1:{GATEWAY_PORT}", description="bootstrap address for clients, to use as their bootstrap.servers"
+        f"127.0.0.1:{GATEWAY_PORT}", description="address that clients use as their bootstrap.servers"
     )
     gateway_port_base: int = Field(
         BROKER_PORT_BASE,
@@ -53,8 +53,8 @@ class GatewaySettings(SidecarSettings):
         0.0,
         ge=0,
         le=ADMISSION_SECONDS_MAX,
-        description="in groups with seats, new consumers that find no seat join together whenever the clock reaches a "
-        "multiple of this many seconds, and kept seats are given up together; 0: off",
+        description="in groups with seats, new consumers that find no seat wait until the clock reaches a multiple of "
+        "this many seconds, and then join together; at these times, the gateway also gives up vacant seats; 0: off",
     )
     gateway_seats_file: Text = Field(
         "",
@@ -103,7 +103,7 @@ class GatewaySettings(SidecarSettings):
         25.0,
         ge=0,
         le=3600,
-        description="at shutdown, how long to wait for clients to disconnect; they are served meanwhile",
+        description="at shutdown, how long to wait for clients to disconnect; the gateway serves them meanwhile",
     )
 
     @model_validator(mode="after")

@@ -106,7 +106,7 @@ class AgentSettings(BaseSettings):
         "", description="PEM file with the key of that certificate, unencrypted; empty: it is in the same file"
     )
     events_webhook_seconds: float = Field(
-        60.0, ge=1, le=3600, description="how long sending a batch of events is retried before the batch is dropped"
+        60.0, ge=1, le=3600, description="how long the agent tries to send a batch of events before dropping it"
     )
     listen: WebAddress = Field(
         LISTEN,
@@ -188,7 +188,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     groups_allow: Pattern = Field(".*", description="regular expression for the whole names of the groups to show")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression for groups to hide in addition to `rebalance-agent.seats.*`; empty: no others",
+        description="regular expression for groups to hide; `rebalance-agent.seats.*`: always hidden; empty: no others",
     )
     empty_groups_allow: Pattern = Field(
         "",
@@ -216,16 +216,16 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series; beyond it, large groups have no series"
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series; above it, the largest groups have none"
     )
     max_state_bytes: int = Field(
         160_000_000,
         ge=10**7,
         le=10**10,
-        description="maximum bytes of the states of all groups; beyond it, new groups are shown without rebalances",
+        description="maximum bytes of the states of all groups; above it, new groups are shown without rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics with lag series per group; `_folded` has the others"
+        5, ge=0, le=1_000, description="maximum topics per group with lag series; `_folded` combines the other topics"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
