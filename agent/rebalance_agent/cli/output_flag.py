@@ -17,22 +17,21 @@ _FORMULAS = ("=", "+", "-", "@")
 
 
 def add_output_flag(
-    parser: argparse.ArgumentParser, shown: str, *, csv_rows: str = "", json_help: str = "", default: str = ""
+    parser: argparse.ArgumentParser, shown: str, *, csv_rows: str, json_help: str = "", default: str = ""
 ) -> None:
     """Add ``--output`` and its short form ``--json``.
 
     ``shown``: the name of the form for people, ``table`` or ``text``. This form is the default, unless ``default``
-    names another form. ``csv_rows``: what a line of CSV describes; empty if the command has no CSV.
+    names another form. ``csv_rows``: what a line of CSV describes.
     """
-    forms = (shown, "json", "yaml", *(["csv"] if csv_rows else []))
+    forms = (shown, "json", "yaml", "csv")
     default = default or shown
-    lines = f"; csv: one line for each {csv_rows}" if csv_rows else ""
     parser.add_argument(
         "--output",
         choices=forms,
         default=default,
         metavar="FORM",
-        help=f"one of {', '.join(forms)} (default {default}){lines}",
+        help=f"one of {', '.join(forms)} (default {default}); csv: one line for each {csv_rows}",
     )
     parser.add_argument(
         "--json", dest="output", action="store_const", const="json", help=json_help or argparse.SUPPRESS

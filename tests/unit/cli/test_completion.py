@@ -51,6 +51,8 @@ def test_every_command_has_its_words(commands):
         (["watch", "--onc"], {"--once"}),
         (["watch", "--output", ""], {"table", "json", "yaml", "csv"}),
         (["watch", "--output", "=", "y"], {"yaml"}),
+        (["verify", "--output", "c"], {"csv"}),
+        (["migrate", "--output", "c"], {"csv"}),
         (["observe", "--log-level", "d"], {"debug"}),
         (["check", "--color", "a"], {"auto", "always"}),
         (["observe", "--idle", "--list-i"], {"--list-interval-ms"}),

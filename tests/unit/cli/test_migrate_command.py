@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 
@@ -252,6 +253,37 @@ def test_a_step_is_printed_once(asked):
     assert step["classic"] == 2
     assert report == {"report": None, "complete": True}
     assert list(yaml.safe_load_all(asked(ORDERS, "--watch", "--output", "yaml")[1])) == [step, report]
+
+
+@pytest.mark.parametrize("policy", ["disabled", "bidirectional"])
+def test_csv_has_a_line_for_each_finding_or_one_line_without_a_finding(asked, policy):
+    command = (ORDERS, "--assignor", "range", "--output")
+    broker = {**BROKER, "group.consumer.migration.policy": policy}
+    code, text = asked(*command, "csv", broker=broker)
+    found = json.loads(asked(*command, "json", broker=broker)[1])
+    assert yaml.safe_load(asked(*command, "yaml", broker=broker)[1]) == found
+    rows = list(csv.DictReader(text.splitlines()))
+    assert code == (policy == "disabled")
+    assert {(row["group"], row["members"], row["can_change"]) for row in rows} == {
+        ("orders", "2", "false" if policy == "disabled" else "true")
+    }
+    named = ("verdict", "subject", "setting", "text", "fix")
+    listed = [[finding[name] or "" for name in named] for finding in found["findings"]]
+    assert [[row[name] for name in named] for row in rows] == (listed or [[""] * len(named)])
+
+
+def test_csv_of_a_watch_has_a_line_for_each_step_and_waits_for_no_report(asked, monkeypatch):
+    monkeypatch.setattr(migrate, "_settled_report", None)
+    followed = [ORDERS, MIXED, MIXED, ORDERS]
+    code, text = asked(ORDERS, "--watch", "--output", "csv", followed=followed)
+    assert code == 1
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [(row["go"], row["classic"], row["members"]) for row in rows] == [
+        ("go", "2", "2"),
+        ("wait", "1", "2"),
+        ("back", "2", "2"),
+    ]
+    assert (rows[0]["way_back"], rows[1]["way_back"]) == ("", "restart the new members with the old configuration")
 
 
 def test_control_characters_in_names_are_not_printed(asked):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import json
 import re
 import subprocess
@@ -11,8 +13,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
+from rebalance_agent.audit.audit_report import AuditReport, Difference
 from rebalance_agent.cli import verify_reports
+from rebalance_agent.cli.commands import verify as verify_command
 from rebalance_agent.cli.main import main
 from rebalance_agent.extras import install_text
 
@@ -138,6 +143,45 @@ def test_verify_prints_json(verify):
     found = json.loads(out)
     assert (code, found["clean"], found["found"], found["agreed"]) == (1, False, 1, 23)
     assert found["differences"][0]["group"] == "eager"
+
+
+def test_yaml_has_the_content_of_json(verify):
+    assert yaml.safe_load(verify("--output", "yaml", events=LEFT_OUT)[1]) == json.loads(
+        verify("--json", events=LEFT_OUT)[1]
+    )
+
+
+def test_csv_has_a_line_for_each_difference_and_the_summary_on_stderr(verify):
+    code, out, err = verify("--output", "csv", events=LEFT_OUT)
+    (difference,) = json.loads(verify("--json", events=LEFT_OUT)[1])["differences"]
+    places = " ".join(difference["places"])
+    assert (code, list(csv.DictReader(io.StringIO(out)))) == (
+        1,
+        [{"group": "eager", "generation": "2", "what": difference["what"], "places": places, "table": ""}],
+    )
+    assert err.startswith("1 difference; 23 facts of 4 groups")
+    code, out, err = verify("--output", "csv")
+    assert (code, out) == (0, "group,generation,what,places,table\n")
+    assert err.startswith("no difference; 24 facts of 4 groups")
+
+
+def test_csv_of_tables_names_the_table_of_each_difference_by_group_and_generation(monkeypatch, capsys):
+    reports = {"events": AuditReport(), "generations": AuditReport()}
+    reports["events"].differ(Difference("orders", 10, "b"), Difference("orders", 9, "a"), Difference("=1+1", 3, "c"))
+    reports["generations"].differ(Difference("orders", 9, "d"))
+    monkeypatch.setattr(verify_command, "verified", lambda _options: reports)
+    assert main(["verify", "--records", "r", "--tables", "t", "--output", "csv"]) == 1
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1:] == [
+        "'=1+1,3,c,,events",
+        "orders,9,a,,events",
+        "orders,10,b,,events",
+        "orders,9,d,,generations",
+    ]
+    assert [line.split(";")[0] for line in err.splitlines()] == [
+        "table events: 3 differences",
+        "table generations: 1 difference",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rebalance_agent.advice import RecordedHistory, history_of, what_if
 from rebalance_agent.advice.figures import WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
 from rebalance_agent.advice.migration.migration_report import MigrationReport, report_of
-from rebalance_agent.advice.migration.migration_steps import Go, back_step_of, step_of
+from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, back_step_of, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.advice.replay.recorded_history import since_last_assignor
 from rebalance_agent.api.query import NotKnownError
@@ -19,9 +19,12 @@ from rebalance_agent.cli.command_parser import add_command, not_empty
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_flags_text
 from rebalance_agent.cli.inputs.groups_access import past_in_cluster, quiet_logs
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs, read_inputs
-from rebalance_agent.cli.output_flag import add_output_flag, as_text
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text, csv_lines
 from rebalance_agent.cli.screens.migrate_text import (
+    CSV_COLUMNS,
+    STEP_COLUMNS,
     as_json,
+    csv_rows,
     readiness_text,
     report_json,
     report_text,
@@ -102,6 +105,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_flag(
         parser,
         "text",
+        csv_rows="finding, or with --watch for each step",
         json_help="short for --output json; with --watch one line per step, then the report (none after NO-GO)",
     )
     add_cluster_flags(parser, "the cluster")
@@ -124,7 +128,8 @@ def run(options: argparse.Namespace) -> int:
     history = since_last_assignor(history_of(inputs.past))  # as `what_if`: rows of one table count the same rebalances
     compared = _compared(history, inputs, wishes)
     if options.output != "text":
-        print(as_text(as_json(answer, inputs.broker, step_of(answer), compared, report), options.output))
+        result = as_json(answer, inputs.broker, step_of(answer), compared, report)
+        print(as_csv(CSV_COLUMNS, csv_rows(result)) if options.output == "csv" else as_text(result, options.output))
         return _exit_code(answer)
     print(readiness_text(answer, inputs.broker, cluster_flags_text(options)), end="")
     if compared is not None:
@@ -148,6 +153,8 @@ def _compared(
 def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: MigrationWishes) -> int:
     """Print each step until all members have changed, or the group is classic again; then print the report.
 
+    CSV has no report, because the columns of a report are not those of steps.
+
     With ``--back``, a group with the consumer protocol is followed until it is classic again, or cannot become classic.
     """
     last, epoch, migrated = None, None, False
@@ -157,15 +164,17 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
         migrated = migrated or bool(group.of(GroupType.CONSUMER))
         epoch = epoch if inputs.recorded.epoch is None else inputs.recorded.epoch
         if step != last:
+            print(_step_written(step, options.output, first=last is None), flush=True)
             last = step
-            print(step_text(step) if options.output == "text" else _written(asdict(step), options.output), flush=True)
         if step.go in {Go.DONE, Go.BACK}:
             break
         if options.back and step.go is Go.NO_GO and not _may_go_back(answer):
             return 1
     back = step.go is Go.BACK
-    report, complete = _settled_report(options, epoch, back=back)
     exit_code = int(back is not options.back)
+    if options.output == "csv":
+        return exit_code
+    report, complete = _settled_report(options, epoch, back=back)
     if options.output != "text":
         print(_written(report_json(report, complete=complete), options.output))
         return exit_code
@@ -209,6 +218,16 @@ def _closes(event: Event, epoch: int, kind: GroupType) -> bool:
     if not (isinstance(event, GenerationEvent) and event.closes_episode):
         return False
     return event.group_type is kind and event.generation >= epoch
+
+
+def _step_written(step: MigrationStep, form: str, *, first: bool) -> str:
+    """Return the step in the chosen form. In CSV, the names of the columns precede the ``first`` step."""
+    if form == "text":
+        return step_text(step)
+    if form == "csv":
+        lines = [*csv_lines(STEP_COLUMNS, [asdict(step)])]
+        return "\n".join(lines if first else lines[1:])
+    return _written(asdict(step), form)
 
 
 def _written(value: Mapping[str, object], form: str) -> str:

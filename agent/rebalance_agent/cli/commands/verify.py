@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from rebalance_agent.audit.audit_report import AuditReport
+from rebalance_agent.audit.audit_report import AuditReport, Difference
 from rebalance_agent.cli.command_parser import add_command, moment_ms, number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
-from rebalance_agent.cli.output_flag import add_output_flag, as_text
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.cli.verify_reports import verified
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.ui.words import printable
@@ -32,6 +32,7 @@ EXAMPLES = """\
 examples:
   rebalance-agent verify --bootstrap-servers localhost:9092
   rebalance-agent verify --bootstrap-servers localhost:9092 --since 2026-05-04T09:00:00Z --json | jq .differences
+  rebalance-agent verify --bootstrap-servers localhost:9092 --output csv >differences.csv
   curl -s localhost:29308/metrics >metrics.txt
   rebalance-agent verify --bootstrap-servers localhost:9092 --lifetime metrics.txt events.ndjson
   rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
@@ -41,12 +42,16 @@ Rebalances before --since need no event; the default is the time of the first re
 the records of an event, the event cannot be compared; the summary counts such events. Tables must be complete up to
 their newest event, and `generations` up to the last run of `pipeline aggregate`.
 
+With --output csv, the summary goes to stderr.
+
 exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, no response, or nothing to
 compare (without --allow-empty)
 """
 
 SHOWN_MAX = 200
-"""Maximum number of differences in the text; --json prints all differences that were kept."""
+"""Maximum number of differences in the text; the other forms contain all differences that were kept."""
+
+CSV_COLUMNS = ("group", "generation", "what", "places", "table")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -101,7 +106,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="assume that the topic was never compacted, so that missing offsets are transaction markers",
     )
     what.add_argument("--allow-empty", action="store_true", help="do not fail if records and events contain no group")
-    add_output_flag(parser, "text", json_help="short for --output json: one object")
+    add_output_flag(parser, "text", csv_rows="difference", json_help="short for --output json: one object")
     parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 
 
@@ -109,20 +114,36 @@ def run(options: argparse.Namespace) -> int:
     """Verify, and return the exit code."""
     quiet_logs()
     reports = verified(options)
-    if options.output != "text":
-        print(as_text(_as_json(reports), options.output))
-    else:
+    titles = {name: f"table {name}: " if options.tables else "" for name in reports}
+    if options.output == "csv":
+        print(as_csv(CSV_COLUMNS, _csv_rows(reports, tables=bool(options.tables))))
         for name, report in reports.items():
-            _print(report, f"table {name}: " if options.tables else "")
+            print(titles[name] + report.summary(), file=sys.stderr)
+    elif options.output == "text":
+        for name, report in reports.items():
+            _print(report, titles[name])
+    else:
+        print(as_text(_as_json(reports), options.output))
     return 0 if all(report.clean for report in reports.values()) else 1
 
 
 def _print(report: AuditReport, title: str) -> None:
-    for difference in sorted(report.differences, key=lambda line: (line.group, line.number))[:SHOWN_MAX]:
+    for difference in _by_group(report)[:SHOWN_MAX]:
         print(printable(str(difference)))
     if report.found > SHOWN_MAX:
         print(f"... and {report.found - SHOWN_MAX} more")
     print(title + report.summary())
+
+
+def _by_group(report: AuditReport) -> list[Difference]:
+    return sorted(report.differences, key=lambda line: (line.group, line.number))
+
+
+def _csv_rows(reports: Mapping[str, AuditReport], *, tables: bool) -> Iterator[dict[str, object]]:
+    """Yield a row for each difference, by group and generation; ``table`` is empty if no ``tables`` were compared."""
+    for name, report in reports.items():
+        for difference in _by_group(report):
+            yield _difference_json(difference) | {"table": name if tables else None}
 
 
 def _as_json(reports: Mapping[str, AuditReport]) -> dict[str, object]:
@@ -143,13 +164,14 @@ def _report_json(report: AuditReport) -> dict[str, object]:
         "pending": report.pending,
         "unjudged": report.unjudged,
         "found": report.found,
-        "differences": [
-            {
-                "group": difference.group,
-                "generation": difference.number,
-                "what": difference.what,
-                "places": list(map(str, difference.positions)),
-            }
-            for difference in report.differences
-        ],
+        "differences": list(map(_difference_json, report.differences)),
+    }
+
+
+def _difference_json(difference: Difference) -> dict[str, object]:
+    return {
+        "group": difference.group,
+        "generation": difference.number,
+        "what": difference.what,
+        "places": list(map(str, difference.positions)),
     }

@@ -1,9 +1,10 @@
-"""Formats the results of `migrate` as text and as JSON."""
+"""Formats the results of `migrate` as text, as JSON and as rows of CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
 
 from rebalance_agent.advice.figures import Figures, WhatIf
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
@@ -14,9 +15,26 @@ from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, partition_seconds, plural, printable, table_text, wrapped
 
-__all__ = ["as_json", "readiness_text", "report_json", "report_text", "step_text", "unsettled_text", "what_if_text"]
+__all__ = [
+    "CSV_COLUMNS",
+    "STEP_COLUMNS",
+    "as_json",
+    "csv_rows",
+    "readiness_text",
+    "report_json",
+    "report_text",
+    "step_text",
+    "unsettled_text",
+    "what_if_text",
+]
 
 HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
+CSV_COLUMNS = (
+    *("group", "group_type", "assignor", "members", "classic_members", "settings_of_broker", "online", "can_change"),
+    *("done", "verdict", "subject", "setting", "text", "fix"),
+)
+STEP_COLUMNS = tuple(field.name for field in fields(MigrationStep))
+"""Columns of the CSV of `--watch`."""
 
 
 def readiness_text(answer: MigrationReadiness, broker: int, flags: str = "") -> str:
@@ -205,6 +223,12 @@ def as_json(
         "what_if": None if what_if is None else _what_if_json(*what_if),
         "report": None if report is None else asdict(report),
     }
+
+
+def csv_rows(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a row for each finding of the JSON result; a group without findings has one row, with the answer only."""
+    for finding in result["findings"] or [{}]:
+        yield {**result, **finding}
 
 
 def report_json(report: MigrationReport | None, *, complete: bool) -> dict[str, object]:
