@@ -14,11 +14,12 @@ from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 
 __all__ = [
     "FAULTS_MAX",
-    "LABELS",
     "LABEL_MAX",
     "LINE_BYTES_MAX",
     "POSTED_KINDS",
     "POST_PARTITIONS_MAX",
+    "TEXTS_MAX",
+    "TEXT_MAX",
     "TOPIC_CLAIMS",
     "PostError",
     "count_claims",
@@ -44,8 +45,17 @@ FAULTS_MAX = 100
 """Number of faults in a post after which the post's other lines are not read. A user corrects all these faults before
 the next attempt."""
 
-LABELS = ("group", "client_id", "assignor")
-"""Fields whose texts become labels."""
+TEXT_MAX = 4_096
+"""Maximum number of characters of any other text: brokers get them compressed, and an observer's memory would have to
+hold them decompressed."""
+
+TEXTS_MAX: Mapping[str, int] = {
+    **dict.fromkeys(("group", "client_id", "assignor"), LABEL_MAX),
+    **dict.fromkeys(("process", "cluster_id", "member_id", "leader", "instance_id", "host"), TEXT_MAX),
+    **dict.fromkeys(("error", "reason"), TEXT_MAX),
+}
+"""Field -> maximum number of characters, for all texts except ``event_id``, which is hashed. The first three become
+labels."""
 
 _Posted = MemberEvent | AssignEvent | LedGenerationEvent
 POSTED_KINDS: Mapping[str, type[_Posted]] = {kind.KIND: kind for kind in get_args(_Posted)}
@@ -111,7 +121,7 @@ def _event(line: bytes) -> _Posted:
         raise InvalidInputError("", "an event must be a JSON object")
     if data.get("kind") not in list(POSTED_KINDS):
         raise InvalidInputError("kind", f"must be one of {', '.join(sorted(POSTED_KINDS))}")
-    faults = {fault.field: fault for fault in _long_labels(data)}
+    faults = {fault.field: fault for fault in _long_texts(data)}
     try:
         event = cast("_Posted", event_from_json({"event_id": "", **data}, partitions_max=MEMBER_PARTITIONS_MAX))
     except InvalidInputError as error:
@@ -138,8 +148,8 @@ def _partitions(event: _Posted, left: int) -> int:
     return number
 
 
-def _long_labels(data: Mapping[str, object]) -> Iterator[WrongField]:
-    for name in LABELS:
+def _long_texts(data: Mapping[str, object]) -> Iterator[WrongField]:
+    for name, length in TEXTS_MAX.items():
         value = data.get(name)
-        if isinstance(value, str) and len(value) > LABEL_MAX:
-            yield WrongField(name, f"must have at most {LABEL_MAX} characters")
+        if isinstance(value, str) and len(value) > length:
+            yield WrongField(name, f"must have at most {length} characters")

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from rebalance_agent.api.json_schema import Schema, SchemaForm, shapes_of
-from rebalance_agent.api.posted_events import LABEL_MAX, LABELS, POSTED_KINDS
+from rebalance_agent.api.posted_events import POSTED_KINDS, TEXTS_MAX
 from rebalance_agent.model.reported.client_metrics import CLIENT_VALUE_MAX, ClientMetrics
 from rebalance_agent.model.reported.member_software import SOFTWARE_MAX, ClientSoftware
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
@@ -28,8 +28,8 @@ def posted_schema() -> dict[str, Any]:
     for kind in POSTED_KINDS.values():
         event = definitions[kind.__name__]
         event["required"].remove("event_id")
-        for name in LABELS:
-            _shorten(event, name, LABEL_MAX)
+        for name, length in TEXTS_MAX.items():
+            _shorten(event, name, length)
     for shape, length in ((Workload, WHERE_MAX), (ClientSoftware, SOFTWARE_MAX)):
         for name in definitions[shape.__name__]["properties"]:
             _shorten(definitions[shape.__name__], name, length)

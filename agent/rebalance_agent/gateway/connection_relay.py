@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +139,8 @@ class ConnectionRelay:
             self.client.abort()
             self.broker.abort()
             await asyncio.gather(requests, answers, return_exceptions=True)
+            _clear_frames(requests)
+            _clear_frames(answers)
             self._in_flight.close()
             self.place.free()
             self.interceptor.closed()
@@ -256,6 +259,15 @@ class ConnectionRelay:
             start = self.clock.monotonic()
             await self._down.put(await self.interceptor.response(sent.head, frame))
         self.counts.read(sent.head.api_key, self.clock.monotonic() - start)
+
+
+def _clear_frames(ended: asyncio.Task[None]) -> None:
+    """Free the local variables of a failed task, among them megabytes of a frame.
+
+    The task's error refers to `run` and `_both`, and these refer to the task: only the garbage collector would free it.
+    """
+    if not ended.cancelled() and (error := ended.exception()):
+        traceback.clear_frames(error.__traceback__)
 
 
 def _wrong_size(size: int) -> RefusedError:

@@ -55,8 +55,8 @@ LED_BACK_MS = 6 * 3_600_000
 PAST_RECORDS = 500
 """Older records per partition that are read only for members' workloads: some tenths of a second in total."""
 
-READ_MAX = 1_000
-"""Maximum number of records per read."""
+READ_MAX = 20
+"""Maximum number of records per read: each may have `EVENT_BYTES_MAX`."""
 
 WAIT_S = 0.5
 """Seconds that one read waits for a record; a stop or a rewind is detected after this delay."""
@@ -64,7 +64,14 @@ WAIT_S = 0.5
 ABSENT_WAIT_S = 0.5
 """Seconds between checks for a topic that does not exist yet."""
 
-TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
+TUNING = {
+    "fetch.queue.backoff.ms": "10",
+    "queued.max.messages.kbytes": "8192",
+    # librdkafka decompresses a whole response. With lz4, as sidecars and gateways compress, a text may become 250 times
+    # smaller, so a response of the default size (1 MiB of each partition) could take hundreds of MiB.
+    "max.partition.fetch.bytes": "16384",
+    "fetch.max.bytes": "1000000",
+}
 
 _KINDS = frozenset(kind.KIND for kind in get_args(Reported))
 _HEADERS = frozenset(kind.encode() for kind in _KINDS)

@@ -1,6 +1,7 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import get_type_hints
 
 import pytest
 
@@ -9,6 +10,9 @@ from rebalance_agent.api.posted_events import (
     LABEL_MAX,
     LINE_BYTES_MAX,
     POST_PARTITIONS_MAX,
+    POSTED_KINDS,
+    TEXT_MAX,
+    TEXTS_MAX,
     TOPIC_CLAIMS,
     PostError,
     count_claims,
@@ -73,6 +77,8 @@ def test_a_line_that_is_no_event_is_named(bad):
         ({"group": None}, "group"),
         ({"group": "g" * (LABEL_MAX + 1)}, "group"),
         ({"client_id": "c" * (LABEL_MAX + 1)}, "client_id"),
+        ({"process": "p" * (TEXT_MAX + 1)}, "process"),
+        ({"error": "e" * (TEXT_MAX + 1)}, "error"),
         ({"schema_version": 0}, "schema_version"),
         ({"partitions": {"t": "4-1"}}, "partitions.t"),
         ({"partitions": {"t": f"0-{MEMBER_PARTITIONS_MAX}"}}, "partitions.t"),
@@ -172,3 +178,13 @@ def test_an_event_without_its_fields_gets_the_name_of_each_of_them():
     missing = {fault.field for fault in refused.value.faults if fault.problem == "is missing"}
     assert missing > {"schema_version", "group", "client_id", "callback"}
     assert len(missing) == len(refused.value.faults)
+
+
+def test_every_text_of_a_posted_event_is_bounded():
+    texts = {
+        field.name
+        for kind in POSTED_KINDS.values()
+        for field in fields(kind)
+        if get_type_hints(kind)[field.name] in (str, str | None)
+    }
+    assert set(TEXTS_MAX) == texts - {"event_id"}, "an id is hashed"
