@@ -46,15 +46,16 @@ FAULTS_MAX = 100
 the next attempt."""
 
 TEXT_MAX = 4_096
-"""Maximum number of characters of any other text: brokers get them compressed, and an observer's memory would have to
-hold them decompressed."""
+"""Maximum number of characters of any other text field. Sidecars compress events, and observers need memory for the
+decompressed events."""
 
 TEXTS_MAX: Mapping[str, int] = {
     **dict.fromkeys(("group", "client_id", "assignor"), LABEL_MAX),
-    **dict.fromkeys(("process", "cluster_id", "member_id", "leader", "instance_id", "host"), TEXT_MAX),
-    **dict.fromkeys(("error", "reason"), TEXT_MAX),
+    **dict.fromkeys(
+        ("process", "cluster_id", "member_id", "leader", "instance_id", "host", "error", "reason"), TEXT_MAX
+    ),
 }
-"""Field -> maximum number of characters, for all texts except ``event_id``, which is hashed. The first three become
+"""Field -> maximum number of characters, for all text fields except ``event_id``, which is hashed. Three of them become
 labels."""
 
 _Posted = MemberEvent | AssignEvent | LedGenerationEvent

@@ -248,7 +248,7 @@ class GroupStates:
         for _ in range(groups_max):
             if size_bytes > bytes_max or (name := self._deadlines.first(now_ms)) is None:
                 break
-            size_bytes += self._states[name].size_bytes
+            size_bytes += self._context.state_budget.bytes_of(name)
             try:
                 yield from self.catch_up(name, now_ms)
             except Exception as error:  # noqa: BLE001 - an error in one group must not end the work of all others

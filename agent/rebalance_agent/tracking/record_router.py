@@ -30,7 +30,7 @@ class RecordRouter:
         context: TrackerContext,
         drop_polled: Callable[[str], None],
     ) -> None:
-        """``groups`` holds the states. A group stays in ``polled`` until it is known from records or dropped."""
+        """``groups``: the states. ``polled``: groups that only polls show. ``drop_polled``: removes one of these."""
         self._groups, self._polled, self._context, self._drop_polled = groups, polled, context, drop_polled
 
     def record(self, record: GroupRecord | EpochRecord) -> Iterator[Event]:

@@ -142,8 +142,9 @@ class SetAside:
 
         ``new``: only records of other new groups are dropped for the group.
         """
-        queue = self._queues.setdefault(group, _Queue(self._room))
-        self._move(queue, self._room_of_new if new else self._room)
+        room, bytes_max = (self._room_of_new, NEW_BYTES_MAX) if new else (self._room, ALL_BYTES_MAX)
+        queue = self._queues.setdefault(group, _Queue(room))
+        self._move(queue, room)
         number, self._next = self._next, self._next + 1
         queue.records[number] = record
         if lost := self._lost.pop(group, 0):
@@ -151,16 +152,15 @@ class SetAside:
         numbers, size = queue.numbers.setdefault(record.key, deque()), record.size_bytes
         numbers.append(number)
         queue.size_bytes += size
-        queue.room.size_bytes += size
+        room.size_bytes += size
         self._grown(group, queue)
         dropped = []
         if len(numbers) > KEY_RECORDS_MAX:
             dropped.append(self._drop(group, numbers[0], numbers[1]))
         while len(queue.records) > 1 and queue.size_bytes > GROUP_BYTES_MAX:
             dropped.append(self._drop_oldest(group))
-        for room, bytes_max in (self._room, ALL_BYTES_MAX), (self._room_of_new, NEW_BYTES_MAX):
-            while room.size_bytes > bytes_max:
-                dropped.append(self._drop_oldest(self._largest(room)))
+        while room.size_bytes > bytes_max:
+            dropped.append(self._drop_oldest(self._largest(room)))
         return dropped
 
     def _move(self, queue: _Queue, room: _Room) -> None:

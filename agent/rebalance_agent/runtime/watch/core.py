@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -178,13 +178,11 @@ class Core:
         begun = self.clock.monotonic()
         views: dict[str, GroupView | None] = {}
         for groups, until_s in (others, RENEW_S / 2 if costly else RENEW_S), (costly, RENEW_S):
-            for group in groups:
+            for group in self._in_time(groups, begun, until_s):
                 del self._changed[group]
                 if group in late:
                     self._judged_late[group] = None
                 views[group] = self._view(group, judged=group not in self._unjudged and group not in late)
-                if self.clock.monotonic() - begun >= until_s:
-                    break
         self._show(views)
 
     def _due(self) -> list[str]:
@@ -200,13 +198,18 @@ class Core:
             groups += itertools.islice(self._unjudged, JUDGED_AT_ONCE)
         begun = self.clock.monotonic()
         views: dict[str, GroupView | None] = {}
-        for group in groups:
+        for group in self._in_time(groups, begun, RENEW_S):
             self._judged_late.pop(group, None)
             self._unjudged.pop(group, None)
             views[group] = self._view(group, judged=True)
-            if self.clock.monotonic() - begun >= RENEW_S:
-                break
         self._show(views)
+
+    def _in_time(self, groups: Iterable[str], begun: float, until_s: float) -> Iterator[str]:
+        """Yield groups until the work for them has taken ``until_s`` seconds since ``begun``; at least one group."""
+        for group in groups:
+            yield group
+            if self.clock.monotonic() - begun >= until_s:
+                return
 
     def _show(self, views: Mapping[str, GroupView | None]) -> None:
         if not views:

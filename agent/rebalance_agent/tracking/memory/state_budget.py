@@ -150,6 +150,10 @@ class StateBudget:
         if self.size_bytes < self._bytes_max:
             self._within[name] = size_bytes
 
+    def bytes_of(self, name: str) -> int:
+        """Return the bytes of a group's state; 0 if there is none."""
+        return self._sizes.get(name, 0)
+
     def drop(self, name: str) -> None:
         """Remove a group that is gone."""
         self.size_bytes -= self._sizes.pop(name, 0)
