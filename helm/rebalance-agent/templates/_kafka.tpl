@@ -45,15 +45,22 @@ sasl.password.file: {{ $folder }}/password
 {{- end }}
 {{- end -}}
 
-{{/* Properties whose values are secret. */}}
+{{/* Properties whose values are secret or may contain a secret. */}}
 {{- define "rebalance-agent.kafka.secrets" -}}
+- sasl.kerberos.kinit.cmd
 - sasl.oauthbearer.assertion.private.key.passphrase
 - sasl.oauthbearer.assertion.private.key.pem
 - sasl.oauthbearer.client.secret
+- sasl.oauthbearer.extensions
 - sasl.password
 - ssl.key.password
 - ssl.key.pem
 - ssl.keystore.password
+{{- end -}}
+
+{{/* Options of sasl.oauthbearer.config that are never secret. */}}
+{{- define "rebalance-agent.kafka.loginOptions" -}}
+^((client_id|profile|region|role_arn|scope)=[^,\s]*[,\s]*)*$
 {{- end -}}
 
 {{/* The properties as environment entries, for containers that have no settings file (sidecars). */}}

@@ -25,8 +25,10 @@
 {{- fail (printf "\n\nkafka.properties: %s is set twice: the chart also sets this property, from kafka.bootstrapServers, kafka.tls or kafka.sasl. Change the value there, or remove it there.\n" $name) -}}
 {{- end -}}
 {{- end -}}
-{{- range $name, $_ := .Values.kafka.properties -}}
-{{- if has ($name | replace "_" ".") (include "rebalance-agent.kafka.secrets" . | fromYamlArray) -}}
+{{- range $name, $value := .Values.kafka.properties -}}
+{{- $plain := $name | replace "_" "." -}}
+{{- $other := and (eq $plain "sasl.oauthbearer.config") (not (regexMatch (include "rebalance-agent.kafka.loginOptions" .) (toString $value))) -}}
+{{- if or $other (has $plain (include "rebalance-agent.kafka.secrets" . | fromYamlArray)) -}}
 {{- fail (printf "\n\nkafka.properties: %s would be readable in a ConfigMap. Put it into a Secret, and name the Secret in kafka.secretProperties: {%s: {secretName: NAME, key: KEY}}.\n" $name $name) -}}
 {{- end -}}
 {{- end -}}

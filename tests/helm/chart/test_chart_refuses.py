@@ -85,7 +85,7 @@ def test_a_setting_that_the_chart_sets_itself_is_refused_in_observer_settings(na
         template({"observer": {"settings": {name: "x"}}})
 
 
-@pytest.mark.parametrize("name", sorted(SECRET_PROPERTIES))
+@pytest.mark.parametrize("name", [*sorted(SECRET_PROPERTIES), "sasl.oauthbearer.config"])
 def test_a_secret_in_a_readable_value_is_refused(name):
     with pytest.raises(HelmError, match=rf"kafka\.properties: {re.escape(name)} would be readable in a ConfigMap"):
         template({"kafka": {"properties": {name: "x"}}})

@@ -19,7 +19,7 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSett
 from support.observer.sidecars import Sidecar
 
 FREE = ("--listen", "127.0.0.1:0")
-OAUTH = ("--kafka=sasl.mechanism=OAUTHBEARER", "--kafka=sasl.oauthbearer.config=principal=a")
+OAUTH = ("--kafka=sasl.mechanism=OAUTHBEARER", "--kafka=sasl.oauthbearer.client.id=a")
 
 
 def local(settings):

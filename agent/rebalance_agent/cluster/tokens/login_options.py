@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["CONFIG", "METHOD", "NO_SCOPE", "OPTIONS", "aws_region", "login_options"]
+__all__ = ["CONFIG", "METHOD", "NO_SCOPE", "OPTIONS", "aws_region", "has_other_options", "login_options"]
 
 METHOD = "sasl.oauthbearer.method"
 CONFIG = "sasl.oauthbearer.config"
@@ -32,7 +32,7 @@ def login_options(method: str, config: str) -> dict[str, str]:
     Raises:
         InvalidInputError: a part is no pair, or an option that the method does not have.
     """
-    pairs = [part.partition("=") for part in re.split(r"[,\s]+", config) if part]
+    pairs = _pairs(config)
     for name, equals, value in pairs:
         if not (name and equals and value):
             raise InvalidInputError(f"kafka.{CONFIG}", "must be pairs such as region=eu-central-1, separated by commas")
@@ -44,6 +44,15 @@ def login_options(method: str, config: str) -> dict[str, str]:
     return options
 
 
+def has_other_options(config: str) -> bool:
+    """Return whether ``config`` has options that no method in `OPTIONS` has: only such options may be secret."""
+    return not {name for name, _, _ in _pairs(config)} <= frozenset().union(*OPTIONS.values())
+
+
 def aws_region(options: Mapping[str, str]) -> str:
     """Return the region in ``options`` or in the environment; "" if there is none."""
     return options.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+
+
+def _pairs(config: str) -> list[tuple[str, str, str]]:
+    return [part.partition("=") for part in re.split(r"[,\s]+", config) if part]

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from rebalance_agent.cluster.tokens.login_options import CONFIG, has_other_options
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.agent_ports import SERVERS_HELP
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
@@ -105,7 +106,8 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
         key, equals, value = entry.partition("=")
         if not (equals and key):
             raise InvalidInputError("--kafka", "must be KEY=VALUE, such as security.protocol=SSL")
-        if (name := property_name(key)) in SECRET_PROPERTIES:
+        name = property_name(key)
+        if name in SECRET_PROPERTIES or (name == CONFIG and has_other_options(value)):
             raise InvalidInputError(
                 f"--kafka {name}",
                 f"{_LISTED}: use --kafka {name}.file=PATH, or the "

@@ -100,10 +100,11 @@ class GatewaySettings(SidecarSettings):
         "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
     )
     gateway_drain_seconds: float = Field(
-        25.0,
+        20.0,
         ge=0,
         le=3600,
-        description="at shutdown, how long to wait for clients to disconnect; the gateway serves them meanwhile",
+        description="at shutdown, how long to wait for clients to disconnect; the gateway serves them meanwhile. "
+        "the wait for events (stop_seconds) begins afterwards, and Kubernetes kills a pod after 30 seconds by default",
     )
 
     @model_validator(mode="after")

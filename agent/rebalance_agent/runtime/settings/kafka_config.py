@@ -51,16 +51,21 @@ OWN_PROPERTIES = frozenset(
 
 SECRET_PROPERTIES = frozenset(
     {
+        "sasl.kerberos.kinit.cmd",
         "sasl.oauthbearer.assertion.private.key.passphrase",
         "sasl.oauthbearer.assertion.private.key.pem",
         "sasl.oauthbearer.client.secret",
+        "sasl.oauthbearer.extensions",
         "sasl.password",
         "ssl.key.password",
         "ssl.key.pem",
         "ssl.keystore.password",
     }
 )
-"""Properties with secret values, which are refused as flags, because every user of the machine can list flags."""
+"""Properties whose values are secret or may contain a secret.
+
+They are refused as flags, because every user of the machine can list flags.
+"""
 
 _FILE_PROPERTIES = frozenset(
     {"ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"}

@@ -92,7 +92,17 @@ def test_a_kafka_property_without_a_value_is_refused():
         flag_values(_parser(SidecarSettings).parse_args(["--kafka", "ssl"]), SidecarSettings)
 
 
-@pytest.mark.parametrize("spelt", ["sasl.password", "sasl_password", "ssl.key.pem"])
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        "sasl.password",
+        "sasl_password",
+        "ssl.key.pem",
+        "sasl.oauthbearer.config",
+        "sasl.oauthbearer.extensions",
+        "sasl.kerberos.kinit.cmd",
+    ],
+)
 def test_a_secret_on_the_command_line_is_refused_with_two_safe_alternatives(capsys, spelt):
     assert main.main(["observe", "--kafka", f"{spelt}=not-a-secret"]) == 2
     reported = capsys.readouterr().err
@@ -207,6 +217,13 @@ def test_a_secret_in_a_url_on_the_command_line_is_refused_with_two_safe_alternat
     assert variable in reported
     assert "--config" in reported
     assert "hunter2" not in reported
+
+
+def test_login_options_without_a_secret_are_accepted_as_a_flag():
+    given = ["--kafka", "sasl.oauthbearer.config=region=eu-central-1, role_arn=arn:aws:iam::123456789012:role/a"]
+    options = _parser(ObserverSettings).parse_args(given)
+    name, _, value = given[1].partition("=")
+    assert flag_values(options, ObserverSettings) == {"kafka": {name: value}}
 
 
 @pytest.mark.parametrize("webhook", ["https://h", "https://h:1/", "http://[::1]:80"])

@@ -31,7 +31,7 @@ from support.http.asked import joined
 
 LOGS = {"log_level": "debug", "log_format": "json"}
 EXAMPLE = "s3cr3t0123456789"
-FREE_TEXTS = ("sasl.oauthbearer.config", "sasl.kerberos.kinit.cmd", "ssl.certificate.pem", "sasl.jaas.config", "my.own")
+FREE_TEXTS = ("sasl.oauthbearer.config", "ssl.certificate.pem", "sasl.jaas.config", "my.own")
 
 
 def test_effective_settings_are_shown_with_defaults():
