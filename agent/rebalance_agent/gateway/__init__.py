@@ -15,7 +15,8 @@ classes of ``kafka`` (kafka-python).
   including the gateway's own; ``client_software``: reads the name of the client's library; ``pushing_member``: finds
   the member whose client pushed metrics.
 - ``group_rules``: the rules that choose groups and their strategies; ``seat_rules``: the rules that choose groups with
-  seats; ``rule_texts``: parses both kinds of rules; ``explain_rules``: explains in words the rules for one group.
+  seats; ``rule_texts``: parses both kinds of rules; ``explain_rules``: explains in words the rules for one group;
+  ``explained_fields``: the same as fields, for programs.
 - ``past``: finds the recorded rebalances of a group that seats would have avoided.
 - ``connection_readiness``: tracks whether a consumer is ready.
 - ``gateway_counters``: the gateway's metrics; ``rate_limited_log``: logs warnings at a limited rate.

@@ -20,7 +20,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.ui.words import moment_to_second, partition_seconds, plural
 
-__all__ = ["MEMBERS_SHOWN_MAX", "explain", "hidden_assignor", "past_text", "rewrite_obstacle"]
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "hidden_assignor", "past_text", "rewrite_obstacle", "seat_seconds"]
 
 MEMBERS_SHOWN_MAX = 20
 """Maximum number of members to list; the text gives only the number of further members."""
@@ -81,8 +81,13 @@ def explain(
     return "\n".join(lines) + "\n"
 
 
-def past_text(past: PastSeats, source: str) -> str:
-    """Describe the rebalances that seats would have avoided; ``source`` names the source of the recorded past."""
+def past_text(past: PastSeats | None, source: str) -> str:
+    """Describe the rebalances that seats would have avoided; ``source`` names the source of the recorded past.
+
+    If the past cannot be read, ``past`` is None, and ``source`` is the reason.
+    """
+    if past is None:
+        return f"It is unknown how many rebalances this rule would have avoided: {source}"
     where = f"From {source.partition(chr(10))[0].rstrip('.')}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
@@ -114,6 +119,13 @@ def _merged_text(past: PastAdmissions) -> str:
         merged = f"{plural(past.merged, 'more rebalance')} (stalls: {stalled}) into other rebalances"
     waited = f"newcomers would have waited for at most {past.waited_seconds:.0f} s in total"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."
+
+
+def seat_seconds(rule: SeatRule, now: DescribedGroup | None) -> tuple[float, float]:
+    """Return how long a newcomer waits and a seat is kept, at most; KIP-848 groups have lower limits."""
+    if now is None or now.group_type is not GroupType.CONSUMER:
+        return rule.hold_seconds, rule.keep_seconds
+    return min(rule.hold_seconds, EPOCH_PATIENCE_SECONDS), min(rule.keep_seconds, EPOCH_KEPT_SECONDS)
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
@@ -193,11 +205,7 @@ def _seat_entries(
     if now is not None and now.group_type not in TYPES_WITH_SEATS:
         yield from _entry("", f"The gateway does nothing in a {now.group_type} group.")
         return
-    hold_seconds, keep_seconds = rule.hold_seconds, rule.keep_seconds
-    if now is not None and now.group_type is GroupType.CONSUMER:
-        hold_seconds = min(hold_seconds, EPOCH_PATIENCE_SECONDS)
-        keep_seconds = min(keep_seconds, EPOCH_KEPT_SECONDS)
-    yield from _entry("", f"{_SEATS[rule.mode]} {_waits(rule, hold_seconds, keep_seconds)}")
+    yield from _entry("", f"{_SEATS[rule.mode]} {_waits(rule, *seat_seconds(rule, now))}")
     if admission_seconds:
         text = (
             "Newcomers that find no seat then wait until the clock reaches the next multiple of "

@@ -5,6 +5,9 @@ With ``--explain``, the exit code is 1 if no broker answers.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import logging
 import socket
 from types import SimpleNamespace
@@ -15,6 +18,10 @@ import structlog
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import gateway
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.gateway.past.past_admissions import PastAdmissions
+from rebalance_agent.gateway.past.past_seats import PastSeats
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.observations import DescribedGroup
 
 HINT = "`rebalance-agent check --role gateway` with the same settings tests servers, login and permissions\n"
 UNVERIFIED = ["--kafka", "security.protocol=SSL", "--kafka", "enable.ssl.certificate.verification=false"]
@@ -94,3 +101,53 @@ def test_without_the_name_of_a_broker_there_is_nothing_to_check(explained):
     code, out, err = explained(None)
     assert (code, err) == (1, "")
     assert "The group's state is not known: kafka.bootstrap.servers contains no broker" in out
+
+
+GROUP = DescribedGroup("orders", GroupState.STABLE, GroupType.CLASSIC, "range", ())
+PAST = PastSeats(9, 6, 7, 1.5, 0.5, 1_000, GroupType.CLASSIC, PastAdmissions(1, 2.0, 3.0))
+SEATS = ("--bootstrap-servers", "127.0.0.1:1", "--gateway-seats", "orders=on")
+
+
+def test_the_explanation_has_a_form_for_programs(explained, monkeypatch):
+    monkeypatch.setattr(gateway, "_past", lambda *_: (PAST, "the offsets topic"))
+    code, out, err = explained(lambda _groups: [GROUP], *SEATS, "--output", "json")
+    shown = json.loads(out)
+    assert (code, err) == (0, "")
+    assert shown["group"] == "orders"
+    assert shown["now"] == {
+        "type": "classic",
+        "state": "Stable",
+        "assignor": "range",
+        "members": 0,
+        "assignments": [],
+    }
+    assert (shown["rule"]["strategy"], shown["rule"]["obstacle"]) == ("sticky", None)
+    assert (shown["seats"]["mode"], shown["seats"]["keep_seconds"]) == ("on", 0.0)
+    assert shown["past"] == {
+        "source": "the offsets topic",
+        "first_ms": 1_000,
+        "rebalances": 9,
+        "avoided": 6,
+        "avoided_generations": 7,
+        "stalled_partition_seconds": 1.5,
+        "vacant_partition_seconds": 0.5,
+        "merged": 1,
+        "merged_stalled_partition_seconds": 3.0,
+        "waited_seconds": 2.0,
+    }
+
+
+def test_the_explanation_is_one_line_of_csv(capsys, monkeypatch):
+    monkeypatch.setattr(gateway, "quiet_logs", lambda: None)
+    monkeypatch.setattr(gateway, "_past", lambda *_: (None, "no permission"))
+    monkeypatch.setattr(gateway, "Cluster", lambda _: SimpleNamespace(describe_groups=lambda _groups: [GROUP]))
+    assert main.main(["gateway", "--explain", "orders", *SEATS, "--output", "csv"]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (row["group"], row["now.members"], row["rule.text"]) == ("orders", "0", "")
+    assert (row["seats.mode"], row["past.unknown"], row["past.avoided"]) == ("on", "no permission", "")
+
+
+def test_an_output_without_an_explanation_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main.main(["gateway", "--bootstrap-servers", "127.0.0.1:1", "--output", "json"])
+    assert "--output requires --explain" in capsys.readouterr().err

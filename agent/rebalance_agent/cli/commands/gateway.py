@@ -11,11 +11,12 @@ from rebalance_agent.cli.agent_command import AgentRole, add_agent_parser, load_
 from rebalance_agent.cli.command_parser import not_empty
 from rebalance_agent.cli.inputs.cluster_settings import similar_group
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError, check_hint
 from rebalance_agent.gateway.group_rules import parse_rules
-from rebalance_agent.gateway.past.past_seats import past_seats
+from rebalance_agent.gateway.past.past_seats import PastSeats, past_seats
 from rebalance_agent.gateway.seat_rules import SeatRule, parse_seat_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
@@ -44,6 +45,7 @@ examples:
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky' --explain orders-eu
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-seats 'orders.*=observe'
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-seats 'orders.*=on' --explain orders-eu
+  rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-seats 'orders.*=on' --explain orders-eu --output json
   curl -s localhost:29308/metrics | grep rebalance_agent_gateway_
 
 TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients connect
@@ -58,6 +60,8 @@ Precedence of settings: flags, environment, file, defaults. Exit code 0 after a 
 rule cannot apply to the group as it is now, or the brokers do not respond; 0 for a group that does not exist yet.
 """
 
+_TEXT = "text"
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
@@ -67,32 +71,50 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "recorded rebalances would have been avoided with seats; then exit, without changing anything"
     )
     parser.add_argument("--explain", type=not_empty, metavar="GROUP", help=text)
-    parser.set_defaults(run=run)
+    add_output_flag(parser, _TEXT, csv_rows="group")
+    parser.set_defaults(run=run, parser=parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal, or print the explanation; return the exit code."""
-    if args.explain is None:
-        return run_agent("gateway", GatewaySettings, args, _role, lambda _settings: False)
+    if args.explain is not None:
+        return _explain(args)
+    if args.output != _TEXT:
+        args.parser.error("--output requires --explain")
+    return run_agent("gateway", GatewaySettings, args, _role, lambda _settings: False)
+
+
+def _explain(args: argparse.Namespace) -> int:
     loaded = load_agent("gateway", GatewaySettings, args)
     if loaded is None:
         return 2
     # Imported after the settings are loaded, so that a wrong rule is an error even without kafka-python.
-    from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle  # noqa: PLC0415
+    from rebalance_agent.gateway.explain_rules import explain, past_text, rewrite_obstacle  # noqa: PLC0415
+    from rebalance_agent.gateway.explained_fields import EXPLAINED_COLUMNS, explained_fields  # noqa: PLC0415
 
     settings, properties = loaded
     quiet_logs()
     now, unknown = _described(properties, args.explain)
     rules = parse_rules(settings.gateway_groups)
     seats = parse_seat_rules(settings.gateway_seats)
-    rule_for_seats = None if unknown else seats.of(args.explain)
-    past = _past(settings, properties, args.explain, rule_for_seats) if rule_for_seats else ""
-    admission = settings.gateway_admission_seconds
-    similar = "" if now or unknown else similar_group(properties, args.explain)
-    print(explain(rules, args.explain, now, unknown, seats, past, admission_seconds=admission, similar=similar), end="")
+    rule, rule_for_seats = rules.of(args.explain), seats.of(args.explain)
+    past, source = None, ""
+    if rule_for_seats and not unknown:
+        past, source = _past(settings, properties, args.explain, rule_for_seats)
+    if args.output == _TEXT:
+        admission = settings.gateway_admission_seconds
+        similar = "" if now or unknown else similar_group(properties, args.explain)
+        text = past_text(past, source) if past or source else ""
+        print(
+            explain(rules, args.explain, now, unknown, seats, text, admission_seconds=admission, similar=similar),
+            end="",
+        )
+    else:
+        fields = explained_fields(args.explain, rule, rule_for_seats, now, past, unknown=unknown, past_source=source)
+        csv = args.output == "csv"
+        print(as_csv(EXPLAINED_COLUMNS, [fields]) if csv else as_text(fields, args.output, 2))
     if unknown and properties.get(SERVERS):
         print(check_hint("gateway"), file=sys.stderr)
-    rule = rules.of(args.explain)
     return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
 
 
@@ -103,16 +125,18 @@ def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
     return GatewayRole(settings, properties)
 
 
-def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, rule: SeatRule) -> str:
-    """Describe what the rule would have avoided in the group's past, as far back as the cluster has records."""
-    from rebalance_agent.gateway.explain_rules import past_text  # noqa: PLC0415 - see `run`
+def _past(
+    settings: GatewaySettings, properties: Mapping[str, str], group: str, rule: SeatRule
+) -> tuple[PastSeats | None, str]:
+    """Return what the rule would have avoided, as far back as the cluster has records, and the records' source.
 
+    If the records cannot be read: None, and the reason.
+    """
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
-        return f"It is unknown how many rebalances this rule would have avoided: {error}"
-    found = past_seats(history_of(past.events), rule, settings.gateway_admission_seconds)
-    return past_text(found, past.source)
+        return None, str(error)
+    return past_seats(history_of(past.events), rule, settings.gateway_admission_seconds), past.source
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
