@@ -88,7 +88,7 @@ def past_text(past: PastSeats | None, source: str) -> str:
     """
     if past is None:
         return f"It is unknown how many rebalances this rule would have avoided: {source}"
-    where = f"From {source.partition(chr(10))[0].rstrip('.')}"
+    where = f"From {source}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."

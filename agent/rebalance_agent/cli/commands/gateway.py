@@ -136,7 +136,8 @@ def _past(
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
         return None, str(error)
-    return past_seats(history_of(past.events), rule, settings.gateway_admission_seconds), past.source
+    source = past.source.partition("\n")[0].rstrip(".")  # the other lines describe the gaps of the records
+    return past_seats(history_of(past.events), rule, settings.gateway_admission_seconds), source
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
