@@ -25,7 +25,7 @@ from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.processes.memory import tuned_memory
 from rebalance_agent.runtime.processes.signals import stop_on_signals
 from rebalance_agent.runtime.settings.flags import add_flags, flag, flag_values
-from rebalance_agent.runtime.settings.kafka_config import client_properties
+from rebalance_agent.runtime.settings.kafka_config import client_properties, with_server_ports
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
 
@@ -65,14 +65,15 @@ def add_agent_parser(
 
 
 def load_agent(
-    name: str, model: type[_Settings], args: argparse.Namespace, *, logs: bool = False
+    name: str, model: type[_Settings], args: argparse.Namespace, *, logs: bool = False, connects: bool = True
 ) -> tuple[_Settings, dict[str, str]] | None:
     """Load settings and Kafka properties, and set up logging. If a setting is wrong, print the errors; return None.
 
     ``logs``: whether warnings are written to the log, as a process that keeps running does; otherwise they are printed.
+    ``connects``: whether the login must be complete, and its files readable.
     """
     try:
-        settings, properties = _load(model, args)
+        settings, properties = _load(model, args, connects=connects)
     except InvalidInputError as error:
         for line in error.lines if isinstance(error, SettingsErrors) else (error,):
             print(f"rebalance-agent {name}: {line}", file=sys.stderr)
@@ -128,10 +129,12 @@ def _in_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _load(model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, dict[str, str]]:
+def _load(
+    model: type[_Settings], args: argparse.Namespace, *, connects: bool = True
+) -> tuple[_Settings, dict[str, str]]:
     file = args.config or os.environ.get(f"{ENV_PREFIX}CONFIG") or None
     settings = load(model, file, flag_values(args, model))
-    return settings, client_properties(settings.kafka)
+    return settings, (client_properties if connects else with_server_ports)(settings.kafka)
 
 
 def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restarts: bool) -> bool:

@@ -165,6 +165,14 @@ def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_pa
     assert [line.split("|") for line in calls.read_text().splitlines()] == expected
 
 
+def test_an_acl_script_needs_no_password(capsys):
+    login = ("security.protocol=SASL_SSL", "sasl.mechanism=SCRAM-SHA-512", "sasl.username=observer")
+    flags = [f"--kafka={each}" for each in login]
+    assert main.main(["check", "--acl-script", "--bootstrap-servers=k", *flags]) == 0
+    out = capsys.readouterr().out
+    assert "kafka-acls.sh --bootstrap-server k:9092 --add --allow-principal User:observer " in out
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

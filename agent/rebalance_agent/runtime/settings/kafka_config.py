@@ -30,6 +30,7 @@ __all__ = [
     "property_name",
     "read_secret",
     "read_text",
+    "with_server_ports",
     "without_secrets",
 ]
 
@@ -171,8 +172,7 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         plain = name.removesuffix(".file")
         result[plain] = read_secret(f"kafka.{name}", value) if plain != name else value
     _check_files(result)
-    if addresses := server_addresses(result):
-        result[SERVERS] = ",".join(endpoint_text(*address) for address in addresses)
+    result = with_server_ports(result)
     plain_result = without_token_method(result)
     try:
         AdminClient({**plain_result})
@@ -198,6 +198,17 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         raise InvalidInputError("kafka", str(error)) from None
     check_token_login(result)
     return result
+
+
+def with_server_ports(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return ``properties``, with each of the ``bootstrap.servers`` in the form ``host:port``.
+
+    Raises:
+        InvalidInputError: an address is wrong.
+    """
+    addresses = server_addresses(properties)
+    servers = {SERVERS: ",".join(endpoint_text(*address) for address in addresses)} if addresses else {}
+    return {**properties, **servers}
 
 
 def _check_files(properties: Mapping[str, str]) -> None:
