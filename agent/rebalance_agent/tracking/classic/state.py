@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.episode import Evidence, Source
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState
 from rebalance_agent.model.member_changes import identity, member_changes
@@ -228,7 +228,9 @@ class ClassicState(TrackedGroup):
         if observation.live:
             given, unowned = given_and_unowned(before, generation)
             self._context.commits.release(self.group, unowned, generation.timestamp_ms)
-            self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)
+            # A generation from frames is used only if the offsets topic, with its commits, cannot be read.
+            if observation.source is not Source.FRAMES:
+                self._context.commits.expect(self.group, given, generation.timestamp_ms, generation.first_commits)
         return generation
 
     def _aborted(

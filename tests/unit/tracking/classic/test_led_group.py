@@ -58,6 +58,11 @@ def fed(tracker, *observations):
     return [event for observation in observations for event in tracker.observe(observation)]
 
 
+def test_an_episode_does_not_wait_for_commits_that_cannot_be_read(tracker):
+    (event,) = fed(tracker, led(0, 1, {"a": (0, 1)}), tick(1_500))
+    assert event.generation == 1
+
+
 def test_a_generation_has_its_members_and_its_source(tracker):
     (event,) = fed(tracker, led(0, 7, {"a": (0, 1), "b": (2,)}, joined_ms=-300), tick(60_000))
     assert (event.source, event.generation, event.previous_generation) == (Source.FRAMES, 7, None)
