@@ -36,7 +36,7 @@ class Recorded(MigratingGroupRecords):
 def asking(monkeypatch, capsys):
     """A function that runs the command for a group and settings of its broker; it returns the exit code and the output.
 
-    ``followed``: the group's states during `--watch`.
+    ``followed``: the group's states during `--watch`. The function's ``errors`` are those of its last call.
     """
 
     def run(group, *arguments, broker=BROKER, events=(), followed=None):
@@ -49,6 +49,7 @@ def asking(monkeypatch, capsys):
         )
         monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter(followed or [self.group] * 2))
         code = main.main(["migrate", group.group, "--bootstrap-servers", "kafka:9092", *arguments])
-        return code, capsys.readouterr().out
+        out, run.errors = capsys.readouterr()
+        return code, out
 
     return run

@@ -139,3 +139,9 @@ def test_a_group_that_has_changed_and_can_go_back_has_the_command(asked, group, 
     text = asked(group, broker=with_policy(policy))[1]
     assert (COMMAND in text) is named
     assert ("To go back, restart the new members with the old configuration, one by one." in text) is named
+
+
+def test_a_deleted_group_is_reported_while_the_watch_waits(asked):
+    code, text = asked(DONE, "--watch", "--back", followed=[DONE, None, ORDERS])
+    assert (code, [line.split()[0] for line in text.splitlines()[:2]]) == (0, ["GO", "BACK"])
+    assert asked.errors == "the group 'orders' was deleted: waiting until it exists again\n"

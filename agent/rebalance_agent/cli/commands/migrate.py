@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -159,6 +160,9 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
     """
     last, epoch, migrated = None, None, False
     for group in inputs.followed(options):
+        if group is None:
+            print(f"the group {options.group!r} was deleted: waiting until it exists again", file=sys.stderr)
+            continue
         answer = readiness(group, inputs.limits, wishes)
         step = back_step_of(answer) if options.back else step_of(answer, migrated=migrated)
         migrated = migrated or bool(group.of(GroupType.CONSUMER))

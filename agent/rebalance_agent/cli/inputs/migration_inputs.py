@@ -66,21 +66,22 @@ class MigrationInputs:
             raise NotKnownError(f"there is no group {self.recorded.name!r} in this cluster{self.similar}")
         return self.recorded.present.with_software(self.software)
 
-    def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
+    def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup | None]:
         """Yield the group's present state, and again after each read whose records change the group, without end.
 
         A coordinator writes the records of one change together. The states between these records are not yielded,
-        because the group never had them. A group that changes its protocol is deleted and recreated at once, so
-        iteration continues after a deletion.
+        because the group never had them. A group that changes its protocol is deleted and recreated at once. If the
+        next read shows no new group, yield None once; iteration continues.
 
         Raises:
             RebalanceAgentError: the cluster does not answer.
         """
-        last = self.group
+        last: MigratingGroup | None = self.group
         yield last
         options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
         for offsets in _applied(options, self.recorded, after=self.position):
-            if offsets and self.recorded.present is not None and (present := self.group) != last:
+            present = self.group if self.recorded.present is not None else None
+            if present != last and bool(offsets) is (present is not None):
                 last = present
                 yield last
 

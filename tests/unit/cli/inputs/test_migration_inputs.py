@@ -77,6 +77,18 @@ def test_a_group_that_is_deleted_is_waited_for(topic):
     assert [len(group.members) for group in inputs.followed(SimpleNamespace())] == [1, 2]
 
 
+def test_a_deletion_is_seen_if_the_next_read_shows_no_new_group(topic, monkeypatch):
+    topic(members("orders", 1))
+    inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
+    assert list(migration_inputs._applied(SimpleNamespace(), inputs.recorded)) == [[0]]
+    inputs.position = 0
+    deleted = [(group_key("orders"), None)]
+    reads = [deleted, [], [], [members("orders", 1)], deleted, [members("orders", 2)], []]
+    monkeypatch.setattr(migration_inputs, "cluster_record_batches", lambda _options: raw_batches(reads))
+    followed = [group and len(group.members) for group in inputs.followed(SimpleNamespace())]
+    assert followed == [1, None, 1, 2]
+
+
 class FakeClient:
     """Connections to brokers with these features; a `ClusterError` instead of the response."""
 
