@@ -9,6 +9,7 @@ import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Protocol
 
 from rebalance_agent.assignors import Strategy
@@ -30,6 +31,7 @@ from rebalance_agent.model.subscription import (
     AssignedCopies,
     ConsumerAssignment,
     ConsumerSubscription,
+    GroupAssignment,
     GroupSubscription,
     MemberSubscription,
     TopicMetadata,
@@ -39,6 +41,12 @@ from rebalance_agent.model.subscription import (
 __all__ = ["Loads", "Participant", "TopicSource", "read_assignment", "read_member", "settings_of"]
 
 _logger = logging.getLogger(__name__)
+
+LOGGED_MAX = 10
+"""Maximum number of topics, and of members, that one decision names in the log."""
+
+LOGGED_NAME_MAX = 249
+"""Maximum number of characters of a name in the log: Kafka's limit for topics, but a subscription can exceed it."""
 
 Loads = Callable[[Mapping[str, int]], Mapping[str, Sequence[float]]]
 """Function from topic -> number of partitions to topic -> one load per partition (lag, records per second, ...).
@@ -137,14 +145,23 @@ class Participant:
         if strategy.by_load and self.loads is not None:
             group = replace(group, topics=self._loaded(group.topics, self.loads))
         assignment = strategy.assign(group)
-        for member_id, problem in assignment.user_data_errors.items():
+        self._log_problems(assignment)
+        return AssignDecision(group, assignment, strategy)
+
+    def _log_problems(self, assignment: GroupAssignment) -> None:
+        problems = assignment.user_data_errors
+        for member_id, problem in islice(problems.items(), LOGGED_MAX):
             _logger.warning("group %s, member %s: user data not used: %s", self.group, member_id, problem)
-        if assignment.unknown_topics:
-            _logger.info("group %s: no metadata yet for topics %s", self.group, ", ".join(assignment.unknown_topics))
+        if len(problems) > LOGGED_MAX:
+            text = "group %s: the user data of %d more members are not used"
+            _logger.warning(text, self.group, len(problems) - LOGGED_MAX)
+        if unknown := assignment.unknown_topics:
+            names = ", ".join(name[:LOGGED_NAME_MAX] for name in unknown[:LOGGED_MAX])
+            more = f" and {len(unknown) - LOGGED_MAX} more" if len(unknown) > LOGGED_MAX else ""
+            _logger.info("group %s: no metadata yet for topics %s%s", self.group, names, more)
         if assignment.missing_standbys:
             text = "group %s: %d standby copies have no member: more members or processes are needed"
             _logger.warning(text, self.group, assignment.missing_standbys)
-        return AssignDecision(group, assignment, strategy)
 
     @staticmethod
     def answers(decision: AssignDecision) -> dict[str, bytes]:

@@ -161,6 +161,18 @@ def test_exceptions_of_the_loads_callback_are_ignored(caplog):
     assert "the consumer is not affected" in caplog.text
 
 
+def test_a_decision_logs_a_bounded_number_of_names(caplog):
+    caplog.set_level("INFO")
+    refusing = dataclasses.replace(WEIGHTED, name="refusing")
+    topics = tuple(f"{number:05}" + "x" * 300 for number in range(20_000))
+    members = [MemberSubscription(f"m{number}", topics, user_data=b"?") for number in range(100)]
+    participant(refusing).decide(refusing, {}, members)
+    assert len(caplog.messages) == 12
+    assert "the user data of 90 more members are not used" in caplog.text
+    assert f"{topics[9][:249]} and 19990 more" in caplog.text
+    assert sum(map(len, caplog.messages)) < 5_000
+
+
 def test_a_setting_out_of_bounds_is_refused_at_once():
     with pytest.raises(AssignmentError, match=r"assignment\.consumer\.weight"):
         participant(config={"assignment.consumer.weight": "0"})

@@ -56,9 +56,11 @@ async def decide(
         ConnectionError: the connection was closed.
         RebalanceAgentError: the assignor fails.
     """
-    topics = await _ask_topics(election, ask)
+    names = sorted({topic for member in election.members for topic in member.topics})
+    response = await ask(_metadata_request(names)) if names else None
 
     def assign() -> LeaderDecision:
+        topics = topics_of(response, names, racks=any(member.rack for member in election.members)) if names else {}
         started = clock.monotonic()
         decision = participant.decide(strategy, topics, election.members)
         return LeaderDecision(decision, participant.answers(decision), clock.monotonic() - started)
@@ -66,19 +68,13 @@ async def decide(
     return await asyncio.get_running_loop().run_in_executor(executor, assign)
 
 
-async def _ask_topics(election: Election, ask: Ask) -> dict[str, TopicMetadata]:
-    names = sorted({topic for member in election.members for topic in member.topics})
-    if not names:
-        return {}
+def _metadata_request(names: Collection[str]) -> MetadataRequest:
     kind = MetadataRequest.MetadataRequestTopic
-    response = await ask(
-        MetadataRequest(
-            version=METADATA_VERSION,
-            topics=[kind(version=METADATA_VERSION, name=name) for name in names],
-            allow_auto_topic_creation=False,
-        )
+    return MetadataRequest(
+        version=METADATA_VERSION,
+        topics=[kind(version=METADATA_VERSION, name=name) for name in names],
+        allow_auto_topic_creation=False,
     )
-    return topics_of(response, names, racks=any(member.rack for member in election.members))
 
 
 def topics_of(response: Any, names: Collection[str], *, racks: bool) -> dict[str, TopicMetadata]:  # noqa: ANN401
