@@ -118,9 +118,9 @@ ACTS_WRONG = Alert(
     """,
     "Gateways of job {{ $labels.job }} only observe the seats of a group",
     "In $count(gateway) of job {{ $labels.job }}, the seats of at least one group are now only observed, because "
-    "they did not avoid rebalances. Three times in a row, the group rebalanced although the gateway had handed over a "
-    "seat, or consumers that the gateway admitted together caused several rebalances instead of one. Until the "
-    "gateway restarts, the group rebalances like a group without seats.",
+    "they did not avoid rebalances. Three times in a row, the handover of a seat caused a rebalance, or consumers that "
+    "the gateway admitted together caused more than one rebalance. Until the gateway restarts, the group rebalances "
+    "like a group without seats.",
     "To find the group, search the gateway's log for seats_acts_wrong. Then find the cause of the group's rebalances.",
     Board.AGENT,
 )

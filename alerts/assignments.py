@@ -126,9 +126,9 @@ DOUBLY_OWNED = Alert(
       >= $partition_seconds
     """,
     "Partitions of $group had two owners",
-    "The coordinator removed members of consumer group $group, but these members kept their partitions while other "
-    "members already owned them, for {{ $value | humanize }} partition-seconds (reported in the last $window). The "
-    "removed members and the new owners may have processed the same records.",
+    "Members of consumer group $group that the coordinator had removed kept partitions that other members already "
+    "owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). The removed members and the "
+    "new owners may have processed the same records.",
     "Use rebalance-agent explain to find the removed member, and check its log for the cause of its removal.",
 )
 
@@ -231,8 +231,8 @@ SHARE_LAG = Alert(
       and on (cluster, consumergroup) kafka_rebalance_group_info{group_type="share"} == 1
     """,
     "The lag of share group $group grows",
-    "The lag of share group $group keeps growing, although the group has members. Now it is $count(record) that the "
-    "group has neither acknowledged nor archived; the oldest of these records is more than $seconds s old.",
+    "The lag of share group $group keeps growing, although the group has members. The lag is now $count(record) that "
+    "the group has neither acknowledged nor archived; the oldest of these records is more than $seconds s old.",
     "If members hold records without acknowledging them, restart these members; otherwise start more members. A share "
     "group can have more members than partitions.",
 )

@@ -21,10 +21,13 @@ _HEAD = """\
 
 These are rules for Prometheus (2.42 or newer). They use the metrics of [observers](observe.md),
 [sidecars](sidecar.md) and [gateways](gateway.md).
-Every alert has a runbook, and the alert's text contains the measured value. If an alert has
-fired, start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts fire
-in replays of faults and of fleets without faults, and how long after the fault they fire. The [glossary](glossary.md)
-explains terms such as *lower bound*.
+Every alert has a runbook, and the texts of most alerts contain the measured value. If an alert
+has fired, start with [the first ten minutes](after-a-page.md). [Alerts, replayed](alert-replays.md) shows which alerts
+fire in replays of faults and of fleets without faults, and how long after the fault they fire.
+
+The [glossary](glossary.md) explains terms such as *lower bound*. Partitions are *certainly* stalled according to the
+lower bound. The *burn rate* is the share of the time in which partitions are stalled, divided by the share that the
+objective (`shared.slo`) allows.
 
 ## Load them
 
@@ -96,8 +99,9 @@ alerts:
 python -m alerts --values mine.yaml --out my-rules
 ```
 
-The names of recording rules contain their windows. If you change a window, also change it in the runbooks' queries. An
-unknown name or a value of the wrong type is an error, and the message lists what is valid. With `--placeholders`, the
+The names of recording rules contain their windows. If you change a window (marked *window* in the tables below),
+also change it in the runbooks' queries. An unknown name or a value of the wrong type is an error, and the message lists
+what is valid. With `--placeholders`, the
 rules contain `${ALERT.PARAMETER}` instead of values, for tools that insert their own values.
 
 With [several observers](high-availability.md), set `shared.across`: `sum` (the default) if replicas share the groups,
@@ -125,7 +129,7 @@ Values that need more context to interpret are only on the boards:
 - Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that are rejected because
   they are too late (`kafka_rebalance_member_rejected_commits_total`). With at-least-once delivery, both occur in every
   rebalance, and the acceptable number depends on the application. If they are a problem, use a rule like the one below.
-- Skew by lag and skew by rate. If one partition has most of the load, the best possible value can be far above 1.
+- Skew by lag and skew by rate. Partitions are indivisible, so even the best possible value can be above 1.
 - A missing observer, if several observers share the groups. The other observers take over its groups, so no group is
   without data. To detect a missing observer, use `up` in a rule.
 

@@ -17,8 +17,9 @@ autoscaled with the load. All nodes are drained one after the other, and three b
 one of these events causes a page, `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
-  consumer (KIP-848), streams (KIP-1071) and share (KIP-932) groups; groups whose records the observer has no
-  permission to read; and groups that run for two and a half hours each night and are listed in `empty_groups_allow`.
+  consumer (KIP-848), streams (KIP-1071) and share (KIP-932) groups; *only polled* groups, whose records the observer
+  has no permission to read; and groups *scaled to zero*, which run for two and a half hours each night and are listed
+  in `empty_groups_allow`.
   For each kind whose members can report, the members of half of the groups report. A group with 20 rebalances or more
   has a baseline for `KafkaGroupStallAboveBaseline`.
 - **A deploy** replaces all members one after the other, or in 15 % of the groups all at once. In some groups, each new
@@ -52,9 +53,9 @@ _WHY = {
   they do not commit, so the time when they resumed is unknown, and the upper [bound](glossary.md#stalls) of the next
   rebalance begins at the restart.""",
     "KafkaGroupStalled": """autoscaling stopped one of two static members. Static members send no LeaveGroup, so half of
-  the partitions were stalled until its session ended, 45 s later.""",
-    "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of one topic to one of two members, and all
-  partitions of the other topic to the other member.""",
+  the partitions were stalled until the stopped member's session ended, 45 s later.""",
+    "KafkaGroupTopicsOnOneHost": """the coordinator's assignor `uniform` gives all partitions of one topic to one of
+  two members, and all partitions of the other topic to the other member.""",
 }
 """Alert -> why it fires in groups without a fault."""
 

@@ -34,7 +34,7 @@ default values. Scrapes are 15 s or 30 s apart, and evaluations are 30 s apart. 
   a minute longer than its `for`;
 - an alert fires for too long: for more than a minute after the fault has ended and the alert's window and
   `keep_firing_for` have passed;
-- one fault causes more than one page or ticket at the same time;
+- one fault causes more than one page or ticket at the same time (one page or ticket contains all alerts of a group);
 - a normal deploy, or a topic that grows, causes a page or a ticket."""
 
 _FAULTS = """\

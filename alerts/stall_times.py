@@ -25,8 +25,10 @@ _CASES = {
 }
 _INTRODUCTION = """\
 The tables show the seconds from the beginning of the stall to the alert, for an eager group of 4 members and 12
-partitions, with the default values. If a cell has two numbers, they are the shortest and the longest time: the time
-depends on how long before the next scrape and evaluation the stall begins. While `KafkaGroupStalled` fires,
+partitions, with the default values. The limit of a stall
+([`stall_limits`](reference/observer.md#when-a-group-counts-as-stalled)) is 30 s for `KafkaGroupStalled`, and 90 s for
+`KafkaGroupStalledLong`. If a cell has two numbers, they are the shortest and the longest time: the time depends on how
+long before the next scrape and evaluation the stall begins. While `KafkaGroupStalled` fires,
 `KafkaGroupRebalanceSlow` is inhibited.{or_none}
 
 Tests with promtool confirm each number. In these tests, scrapes and evaluations happen at the same moment. In

@@ -20,7 +20,7 @@ def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
         ) > 0
         """,
         summary,
-        "At least half of the partitions of consumer group $group (or the share set in stall_limits) were certainly "
+        "At least half (or the share set in stall_limits) of the partitions of consumer group $group were certainly "
         f"stalled for longer than the {limit} limit. In the last $window, these partitions were stalled for about "
         "{{ $value | humanizeDuration }}.",
         todo,
