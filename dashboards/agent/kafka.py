@@ -70,8 +70,8 @@ POLLS = Panel(
 SNAPSHOTS = Panel(
     17,
     "Snapshots",
-    "How much would a restart have to read again? Each line is the age of an observer's newest snapshot, over all "
-    "partitions. If that snapshot cannot be used, for example because it is older than a day, the next start reads "
+    "How much would a restart have to read again? Each line is the age of an observer's newest snapshot of "
+    "any partition. If that snapshot cannot be used, for example because it is older than a day, the next start reads "
     "the offsets topic from its beginning.",
     (
         Query(
