@@ -301,7 +301,7 @@ REPLAYED_RECORDS = agent_row(
     "replayed_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Group records that were read again after a snapshot, because of a start or a takeover.",
+    "Group records newer than a snapshot that were read again, because of a start or a takeover.",
     "records",
 )
 SNAPSHOT_BYTES = agent_row(

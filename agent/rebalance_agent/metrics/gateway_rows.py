@@ -274,8 +274,8 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     "gateway_seats_waited_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which newcomers waited (mode 'on') or would have waited (mode 'observe') after the hold, until newcomers "
-    "join together (when the clock reaches a multiple of gateway_admission_seconds), summed over newcomers. They start "
+    "Time for which newcomers waited (mode 'on') or would have waited (mode 'observe') after the hold, summed over "
+    "newcomers. Newcomers join together when the clock reaches a multiple of gateway_admission_seconds, so they start "
     "to consume later by this time.",
     "seconds",
     {"mode": SEAT_MODES},

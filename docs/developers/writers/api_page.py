@@ -7,6 +7,7 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum, StrEnum
+from inspect import cleandoc
 from types import UnionType
 from typing import Any, cast
 
@@ -64,7 +65,7 @@ def api_page() -> str:
     shapes = {shape: None for route in ROUTES if route.answer for shape in shapes_of(route.answer)}
     for shape in shapes:
         if _is_described(shape):
-            text = (shape.__doc__ or "").strip()
+            text = cleandoc(shape.__doc__ or "")
             parts += [f"## {shape.__name__}\n\n{text}\n", _table(("field", "type", "meaning"), _fields(shape))]
     sets = {shape for shape in shapes if issubclass(shape, Enum)} & set(_named())
     parts += [

@@ -24,7 +24,7 @@ def sticky_table(comparisons: Mapping[str, Any]) -> str:
         ("the same assignment", "same"),
         ("another assignment, with equal loads and equally many moves", "as_good"),
         ("Kafka's class balances the loads worse", "less_balanced"),
-        ("partitions by which the highest loads with Kafka's class exceed those with our class, in total", "above"),
+        ("additional partitions of the most loaded members with Kafka's class, in total", "above"),
         ("Kafka's class has equal loads but moves more partitions", "more_moves"),
         ("unnecessary moves of Kafka's class, in total", "needless"),
         ("Kafka's class needs more rebalances", "more_rounds"),
