@@ -51,7 +51,7 @@ NUMBERS = (
     Panel(
         4,
         "Last rebalance",
-        "How long ago did the last rebalance end? If it is often below a minute, there is a storm.",
+        "How long ago did the last rebalance end? If it is often below a minute, the group rebalances too often.",
         (
             Query(
                 f"time() - {gauge('kafka_rebalance_last_completed_timestamp_seconds', ONE_GROUP)}",
