@@ -65,8 +65,8 @@ the histogram bucket. These features add series:
 
 - **Members**: two `owner_*` series for each pair of client id and host, for at most {SeriesLimits().max_member_series}
   pairs. Members with the same client id and host share the two series: the highest number of partitions of these
-  members, and the number of these members. Further pairs are folded into `client_id="{FOLDED}"`. A group also has at
-  most five `slowest_member` series.
+  members, and the number of these members. Further pairs are combined (*folded*) into `client_id="{FOLDED}"`.
+  A group also has at most five `slowest_member` series.
 - **Reports of members**: the exact histogram of stalls.
 - **`max_topic_series`**: the setting is a number of topics. Each of these topics has two series, and all other topics
   together have two more.
