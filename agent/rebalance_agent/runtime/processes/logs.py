@@ -12,7 +12,10 @@ import structlog
 from rebalance_agent.ui.terminal import has_colors
 from rebalance_agent.ui.words import printable
 
-__all__ = ["configure_logs"]
+__all__ = ["VALUE_MAX", "configure_logs"]
+
+VALUE_MAX = 2_000
+"""Maximum number of characters of a message or value in the log: ids of clients and members may have 32,000."""
 
 
 def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
@@ -44,7 +47,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _bounded, *render],
         )
     )
     root = logging.getLogger()
@@ -62,6 +65,14 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+def _bounded(_logger: Any, _method: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401 - as structlog has it
+    """Cut long values: names of members and topics come from outside."""
+    for key, value in record.items():
+        if isinstance(value, str) and len(value) > VALUE_MAX:
+            record[key] = f"{value[:VALUE_MAX]}... ({len(value)} characters)"
+    return record
 
 
 def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401 - as structlog has it

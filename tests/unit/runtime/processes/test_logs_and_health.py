@@ -15,7 +15,7 @@ from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
-from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.processes.logs import VALUE_MAX, configure_logs
 from rebalance_agent.runtime.watch import line_budget
 from rebalance_agent.runtime.watch.episode_log import EpisodeLog
 from rebalance_agent.runtime.watch.line_budget import BURST, EVERY_S, LineBudget
@@ -78,6 +78,18 @@ def test_external_names_cannot_forge_a_line_of_the_console_format(name):
         assert line.isprintable()
         assert line[:4].isdigit()
     assert stream.getvalue().count("\n") == 2
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_a_long_name_is_cut(form):
+    stream = io.StringIO()
+    configure_logs("info", form, stream)
+    logging.getLogger("library").warning("member %s", "m" * 32_000)
+    structlog.get_logger("a").info("hello", group="g" * 32_000)
+    first, second = stream.getvalue().splitlines()
+    assert "... (32007 characters)" in first
+    assert "g" * VALUE_MAX + "... (32000 characters)" in second
+    assert max(len(first), len(second)) < VALUE_MAX + 300
 
 
 def test_a_name_in_an_error_cannot_forge_a_log_line():
