@@ -265,8 +265,8 @@ GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
-    "caused.",
+    "Time for which seats were vacant (without a consumer), summed over their partitions: an upper bound of the stall "
+    "that seats caused.",
     "seconds",
     {"mode": SEAT_MODES},
 )
