@@ -41,12 +41,12 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Shows whether a group can migrate from the classic protocol to the consumer protocol (KIP-848) while it runs: what
-blocks the migration, with the exact setting to change, what is different afterwards, and what the brokers would have
-assigned in its recorded rebalances. With --watch, it follows the migration member by member, and prints whether to go
-on, wait or stop. With --watch --back, it follows the way back to the classic protocol.
+Shows whether a group can migrate from the classic protocol to the consumer protocol (KIP-848) while the group runs:
+what blocks the migration, with the exact setting to change, what is different afterwards, and what the brokers would
+have assigned in the group's recorded rebalances. With --watch, the command follows the migration member by member, and
+prints whether to go on, wait or stop. With --watch --back, it follows the way back to the classic protocol.
 
-It changes nothing: it joins no group and sets no setting. Start the new members yourself.
+The command changes nothing: it joins no group and changes no setting. Start the new members yourself.
 """
 
 SETTLE_SECONDS_MAX = 15.0

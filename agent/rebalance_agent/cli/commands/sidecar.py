@@ -52,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--stay",
         action="store_true",
-        help="if it cannot start, print the reason and wait for a signal instead of exiting",
+        help="if the sidecar cannot start, print the reason and wait for a signal instead of exiting",
     )
     parser.set_defaults(run=run)
 

@@ -98,7 +98,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=number(0, sys.float_info.max, "seconds, 0 or more"),
         default=30.0,
         metavar="S",
-        help="how long after its record an event may be published",
+        help="how long after its record an event may be published (default 30)",
     )
     what.add_argument(
         "--complete",

@@ -44,12 +44,12 @@ columns:
   SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
            rebalances, 1 is best; WORST is the highest value of one rebalance
   ONE HOST share of topics with all their partitions on one host although other hosts could own some (the mean; 0 %
-           where a random distribution could explain it); RESTART is the number of such topics if all members stopped
+           if a random distribution could explain it); RESTART is the number of such topics if all members stopped
            and started again, so that no member owned a partition. Both are shown only if members are on several
            hosts
   MOVED    partitions that moved from one member to another; EXCESS: moves that were not needed for the same balance
-  STALLED  partition-seconds without a consumer: measured in the recorded line, and otherwise predicted from when each
-           member stopped and joined
+  STALLED  partition-seconds without a consumer: recorded in the first line, predicted in all other lines (from
+           the times at which members stopped and joined)
 
 examples:
   rebalance-agent whatif orders

@@ -45,7 +45,7 @@ URL_VARIABLE = "REBALANCE_AGENT_URL"
 
 def add_access_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of both sources."""
-    agent = parser.add_argument_group("ask an agent (the default)")
+    agent = parser.add_argument_group("query an agent (the default)")
     agent.add_argument("--url", metavar="URL", help=f"URL of the agent (default {URL}; env {URL_VARIABLE})")
     agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, if the agent requires one")
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
@@ -60,7 +60,7 @@ def add_host_flag(parser: argparse.ArgumentParser) -> None:
         "--host-names",
         metavar="RULES",
         default="",
-        help="rule that derives a member's host, as in the observer's setting host_names (default: its address)",
+        help="rule for a member's host, as in the observer's setting host_names (default: the member's address)",
     )
 
 

@@ -20,7 +20,7 @@ __all__ = ["add_parser", "run"]
 DESCRIPTION = """\
 Writes a synthetic history of a fleet: the events that an observer would have published for groups of all types and
 many strategies, with daily load, deploys, crashes, storms, scaling, new partitions and slow members. The coordinator's
-model, the library's strategies and the observer's own tracker produce it.
+model, the library's strategies and the observer's own tracker produce this history.
 
 The files are events-*.ndjson.gz, one event per line; the same arguments produce the same bytes.
 """

@@ -13,8 +13,8 @@ from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, j
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Replays every group's recorded generations with every strategy, each from its own previous assignment, and predicts
-stalls. Writes the tables `whatif`, `fidelity` (whether a replay reproduces the recorded decisions) and
+Replays every group's recorded generations with every strategy, and predicts stalls. Each strategy continues from its
+own previous assignment. Writes the tables `whatif`, `fidelity` (whether a replay reproduces the recorded decisions) and
 `recommendations`, and checks expectations about them, as `aggregate` does for the other tables.
 """
 

@@ -31,10 +31,10 @@ class GatewaySettings(SidecarSettings):
         BROKER_PORT_BASE,
         ge=0,
         le=65_000,
-        description="a broker's port is this number plus its node id; 0: any free port",
+        description="the gateway's port for a broker is this number plus the broker's node id; 0: any free port",
     )
     gateway_advertised_host: Annotated[Text, checked(_host)] = Field(
-        "", description="advertised host of every broker; empty: the host of gateway_listen"
+        "", description="host that clients connect to for every broker; empty: the host of gateway_listen"
     )
     gateway_beyond_loopback: bool = Field(
         default=False, description="whether gateway_listen may be an address that other machines can reach"
@@ -83,7 +83,9 @@ class GatewaySettings(SidecarSettings):
         default=False,
         description="whether the gateway requests clients' own metrics (KIP-714) if the brokers do not",
     )
-    gateway_telemetry_seconds: float = Field(15.0, ge=1, le=3600, description="time between two pushes of a client")
+    gateway_telemetry_seconds: float = Field(
+        15.0, ge=1, le=3600, description="time between two pushes of metrics by a client"
+    )
     gateway_telemetry_metrics: Annotated[str, checked(metric_prefixes), Field(max_length=PREFIXES_TEXT_MAX)] = Field(
         "",
         description="comma-separated prefixes of metrics to request from clients, in addition to those that the "
@@ -103,8 +105,8 @@ class GatewaySettings(SidecarSettings):
         20.0,
         ge=0,
         le=3600,
-        description="at shutdown, how long to wait for clients to disconnect; the gateway serves them meanwhile. "
-        "the wait for events (stop_seconds) begins afterwards, and Kubernetes kills a pod after 30 seconds by default",
+        description="at shutdown, how long the gateway serves clients while it waits for them to disconnect; the wait "
+        "for events (stop_seconds) begins afterwards; Kubernetes kills a pod after 30 seconds by default",
     )
 
     @model_validator(mode="after")

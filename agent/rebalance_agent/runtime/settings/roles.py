@@ -103,7 +103,7 @@ class AgentSettings(BaseSettings):
         "", description="PEM file with the client certificate for the webhook; empty: none"
     )
     events_webhook_key_file: Text = Field(
-        "", description="PEM file with the key of that certificate, unencrypted; empty: it is in the same file"
+        "", description="PEM file with the unencrypted key of that certificate; empty: the certificate's file has it"
     )
     events_webhook_seconds: float = Field(
         60.0, ge=1, le=3600, description="how long the agent tries to send a batch of events before dropping it"
@@ -121,14 +121,14 @@ class AgentSettings(BaseSettings):
         "", description="file with the bearer token that requests must contain; empty: no token"
     )
     web_token_for_health: bool = Field(
-        default=False, description="whether /healthz and /readyz also require that token"
+        default=False, description="whether /healthz and /readyz also require the token of `web_token_file`"
     )
     cluster_name: str = Field("", max_length=100, description="label `cluster` of every metric; empty: no such label")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="auto: console form on a terminal, JSON lines elsewhere"
     )
-    stop_seconds: float = Field(5.0, ge=0, le=300, description="how long to wait for pending events at shutdown")
+    stop_seconds: float = Field(5.0, ge=0, le=300, description="how long to wait at shutdown to send pending events")
 
     @classmethod
     def settings_customise_sources(
@@ -188,7 +188,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
     groups_allow: Pattern = Field(".*", description="regular expression for the whole names of the groups to show")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression for groups to hide; `rebalance-agent.seats.*`: always hidden; empty: no others",
+        description="regular expression for the whole names of groups to hide, as well as `rebalance-agent.seats.*`",
     )
     empty_groups_allow: Pattern = Field(
         "",
@@ -225,7 +225,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="maximum bytes of the states of all groups; above it, new groups are shown without rebalances",
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum topics per group with lag series; `_folded` combines the other topics"
+        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; `_folded` sums the others"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="time between measurements of lag and rate")
     copartitioned: Declarations = Field(
@@ -243,7 +243,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "the host; the first match applies, and groups without a match use address",
     )
     settle_seconds: float = Field(
-        5.0, ge=0, le=600, description="how long to wait for members' own events before a rebalance's cost is published"
+        5.0, ge=0, le=600, description="how long to wait for members' reports before a rebalance's cost is published"
     )
     list_interval_ms: int = Field(
         200,
