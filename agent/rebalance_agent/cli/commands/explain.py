@@ -53,8 +53,8 @@ examples:
   rebalance-agent explain orders --since 2026-05-04T09:00:00Z --bootstrap-servers localhost:9092
   rebalance-agent explain orders --json | jq '.rebalances[].rebalance.stall'
 
-An agent has only the rebalances of a group since the agent's start. Without an agent, the command reads the topic
-rebalance-events if it exists, and otherwise __consumer_offsets; the first line names the source.
+An agent keeps at most the last 50 rebalances of each group since the agent's start. Without an agent, the command
+reads the topic rebalance-events if it exists, and otherwise __consumer_offsets; the first line names the source.
 
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """

@@ -25,7 +25,8 @@ exactly one row, members and moves must agree with the records, and each row of 
 rows of its generations. With --lifetime, it also compares an observer's counters with the sums of the events that the
 observer published.
 
-Except for reading records and events, it shares no code with the observer. It only reads, and joins no group.
+`verify` shares no code with the observer, except the code that reads records and events and computes event ids. It
+only reads, and joins no group.
 """
 
 EXAMPLES = """\

@@ -57,8 +57,8 @@ examples:
   rebalance-agent whatif orders --bootstrap-servers localhost:9092 --protocol cooperative
   rebalance-agent whatif orders --events rebalance-events.ndjson.gz --json | jq -r .recommendation.sentence
 
-An agent has only the last rebalances of a group since the agent's start. A cluster's topic rebalance-events, or a file
-of events, can contain more rebalances.
+An agent keeps at most the last 50 rebalances of each group since the agent's start. A cluster's topic
+rebalance-events, or a file of events, can contain more rebalances.
 
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """

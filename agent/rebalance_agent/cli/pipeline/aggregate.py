@@ -25,8 +25,8 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Computes the tables `generations`, `members`, `group_hours`, `baselines`, `changes`, `cluster_changes` and
-`slow_members` from `events`, and checks expectations about these tables. The results are appended to the table
-`expectations`. If an expectation is broken, it is printed, and the exit code is 1, or 0 with --keep-going.
+`slow_members` from `events`, and checks conditions that these tables must meet (*expectations*). The results are
+appended to the table `expectations`. Broken expectations are printed; the exit code is then 1, or 0 with --keep-going.
 
 A run computes the tables `generations`, `members` and `group_hours` only for the days of groups whose rows depend on
 events that were added, changed or deleted since the last run. It computes all days with --full, in the first run, in
