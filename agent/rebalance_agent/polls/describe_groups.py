@@ -14,9 +14,8 @@ from rebalance_agent.tracking.observations import GroupDescribed
 
 __all__ = ["AGAIN_MAX", "BATCH_MAX", "DescribePoll"]
 
-BATCH_MAX = 100
-"""Maximum number of groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
-
+BATCH_MAX = 20
+"""Maximum number of groups per request: all their members' assignments are in memory at the same time."""
 
 AGAIN_MAX = 20
 """Maximum number of groups that one call of `DescribePoll.again` describes: it runs several times a second."""

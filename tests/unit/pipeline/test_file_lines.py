@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import random
 
 import pyarrow as pa
 import pytest
@@ -71,3 +72,25 @@ def test_batches_are_bounded_by_bytes_and_have_the_files_address(tmp_path, monke
     batches = list(file_lines([pa.RecordBatch.from_pylist([piece._asdict()])]))
     assert [batch.num_rows for batch in batches] == [2, 2, 1]
     assert {row["file"] for batch in batches for row in batch.to_pylist()} == {"file:/there"}
+
+
+LINES = [f"{number:05} {random.Random(number).random()}".encode() for number in range(20_000)]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "no header"])
+def test_a_damaged_compressed_file_ends_with_a_line_that_describes_the_problem(tmp_path, ending, damage):
+    data = WRITERS[ending](b"\n".join(LINES))
+    half = len(data) // 2
+    path = tmp_path / f"events.ndjson{ending}"
+    damaged = {"cut": data[:half], "flipped": data[:half] + bytes(64) + data[half + 64 :], "no header": b"\xff" * 999}
+    path.write_bytes(damaged[damage])
+    *lines, last = read(path)
+    assert last.startswith(b"the rest of this compressed file cannot be read: ")
+    if damage == "cut":
+        assert lines == LINES[: len(lines)]
+
+
+def test_an_error_of_the_file_system_is_no_line(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        list(lines_of(FilePiece(str(tmp_path / "none.gz"), 0, None, "f")))

@@ -9,12 +9,14 @@ requests. It ends by itself after `IDLE_S` without a request: most observers des
 from __future__ import annotations
 
 import json
+import os
 import resource
 import select
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
@@ -25,9 +27,17 @@ from rebalance_agent.cluster.describing.answer_lines import END, answer_line, of
 from rebalance_agent.cluster.describing.connection_errors import ConnectionErrors
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 
-__all__ = ["IDLE_S", "answer_lines", "serve"]
+__all__ = ["IDLE_S", "MEMORY_MAX", "answer_lines", "limit_memory", "serve"]
 
 IDLE_S = 60.0
+
+MEMORY_MAX = 192 * 2**20
+"""Bytes that the process may allocate after its start. A group's record of 1 MB can name 220,000 partitions, for which
+librdkafka and Python's client allocate some 400 bytes each. If the descriptions of several groups need more, librdkafka
+aborts the process, and the parent asks for one group at a time."""
+
+STACK_BYTES = 2**20
+"""Stack of each thread, which counts as allocated: librdkafka has one thread for each broker."""
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
@@ -79,6 +89,20 @@ def _write(answers: BinaryIO, lines: list[bytes]) -> None:
     answers.flush()
 
 
+def limit_memory() -> None:
+    """Limit the memory of this process, and the stacks of its threads; the limit of stacks needs a new program."""
+    if sys.platform != "linux":
+        return
+    stack, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if stack == resource.RLIM_INFINITY or stack > STACK_BYTES:
+        resource.setrlimit(resource.RLIMIT_STACK, (STACK_BYTES, hard))
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - with its own arguments
+    data_pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
+    limit = data_pages * resource.getpagesize() + MEMORY_MAX
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
 if __name__ == "__main__":
+    limit_memory()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a tenant can make it abort: core dumps must not fill the disk
     serve(sys.stdin.buffer, sys.stdout.buffer, float(sys.argv[1]))

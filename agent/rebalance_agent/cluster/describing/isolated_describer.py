@@ -42,6 +42,9 @@ STARTS_MAX = 6
 """Maximum number of processes that one call starts: each takes 0.2 s of a processor. The next call continues with the
 remaining groups."""
 
+GROUPS_MAX = 20
+"""Maximum number of groups in one request to the process, which has all their members' assignments in memory."""
+
 ASKED_AGAIN_S = 600.0
 """Seconds for which a group whose description ended two processes is not described."""
 
@@ -112,10 +115,15 @@ class IsolatedDescriber:
             now, self._starts = self._clock.monotonic(), 0
             self._fatal = {group: until for group, until in self._fatal.items() if until > now}
             asked = [group for group in dict.fromkeys(groups) if not (question.by_group and group in self._fatal)]
-            try:
-                answers = self._exchange(asked, question)
-            except ProcessEndedError:
-                answers = self._one_by_one(asked, question, now + DESCRIBE_S)
+            answers: _Answers = {}
+            for start in range(0, len(asked), GROUPS_MAX):
+                part = asked[start : start + GROUPS_MAX]
+                if start and self._clock.monotonic() >= now + DESCRIBE_S:
+                    break
+                try:
+                    answers |= self._exchange(part, question)
+                except ProcessEndedError:
+                    answers |= self._one_by_one(part, question, now + DESCRIBE_S)
         return {group: answers.get(group) or _unanswered() for group in groups}
 
     def _one_by_one(self, groups: Sequence[str], question: _Question, deadline: float) -> _Answers:

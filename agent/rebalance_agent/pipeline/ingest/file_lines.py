@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, NamedTuple, cast
@@ -81,8 +82,18 @@ def _batch(values: list[bytes], file: str) -> pa.RecordBatch:
 def lines_of(piece: FilePiece) -> Iterator[bytes]:
     """Yield the lines of a piece without line breaks; blank lines are left out.
 
-    A line with more than `EVENT_BYTES_MAX` bytes is cut to `EVENT_BYTES_MAX` + 1 bytes, and its rest is skipped.
+    A line with more than `EVENT_BYTES_MAX` bytes is cut to `EVENT_BYTES_MAX` + 1 bytes, and its rest is skipped. If the
+    rest of a compressed file is damaged or missing, the last line is no event, but describes the problem.
     """
+    try:
+        yield from _lines(piece)
+    except (EOFError, zlib.error, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise  # of the file system
+        yield f"the rest of this compressed file cannot be read: {error}".encode()
+
+
+def _lines(piece: FilePiece) -> Iterator[bytes]:
     with _opened(piece.path) as file:
         position = piece.begin
         if piece.begin:

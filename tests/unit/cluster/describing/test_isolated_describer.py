@@ -13,6 +13,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.cluster.describing.isolated_describer import (
     ASKED_AGAIN_S,
     DESCRIBE_S,
+    GROUPS_MAX,
     STARTS_MAX,
     IsolatedDescriber,
 )
@@ -44,6 +45,20 @@ for line in sys.stdin:
         os.abort()
 """
 SECRET = "the-password"
+
+COUNTING = """
+import json, sys
+folder = json.loads(sys.stdin.readline())["folder"]
+print("{}", flush=True)
+for line in sys.stdin:
+    groups = json.loads(line)["groups"]
+    with open(f"{folder}/requests", "a") as requests:
+        print(len(groups), file=requests)
+    for group in groups:
+        print(json.dumps({"group": group, "state": "Stable", "description": None, "operations": None}), flush=True)
+    print("{}", flush=True)
+"""
+"""Describes every group, and writes the number of groups in each request."""
 
 
 @pytest.fixture
@@ -170,3 +185,11 @@ def test_a_process_that_cannot_be_started_is_an_error(tmp_path):
     describer = IsolatedDescriber({"folder": str(tmp_path)}, 0.5, process=("-c", "raise SystemExit"))
     with pytest.raises(ClusterError, match="the separate process cannot be started: it ended"):
         describer(["a"])
+
+
+def test_one_request_has_a_bounded_number_of_groups(tmp_path):
+    describer = IsolatedDescriber({"folder": str(tmp_path)}, 5.0, FakeClock(), ("-c", COUNTING))
+    groups = [f"g{number}" for number in range(2 * GROUPS_MAX + 1)]
+    assert described(describer(groups)) == set(groups)
+    assert (tmp_path / "requests").read_text().split() == [str(GROUPS_MAX), str(GROUPS_MAX), "1"]
+    describer._end()
