@@ -21,7 +21,7 @@ from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_ans
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
 from rebalance_agent.gateway.transport.sharing.broker_places import BrokerPlace
 from rebalance_agent.gateway.transport.sharing.fair_turns import AddressTurns
-from rebalance_agent.gateway.transport.sharing.frame_memory import FrameMemoryBudget
+from rebalance_agent.gateway.transport.sharing.frame_memory import FrameMemory, FrameMemoryBudget
 from rebalance_agent.gateway.transport.splice import Pipes
 from rebalance_agent.gateway.transport.tcp_connections import PeerConnection
 
@@ -83,6 +83,7 @@ class ConnectionRelay:
         self._up = FrameForwarder(self.client, self.broker, self.pipes, self.counts.up, self.clock)
         self._down = FrameForwarder(self.broker, self.client, self.pipes, self.counts.down, self.clock)
         self._in_flight = RequestsInFlight(self._up)
+        self._answer_at = 0.0  # when the last answer that is read had arrived, in monotonic seconds
         self.interceptor.connected(self)
 
     @property
@@ -251,14 +252,19 @@ class ConnectionRelay:
             raise RefusedError(CloseReason.OVERSIZED, text)
         await self._down.flush()
         async with self.memory.frame(self.host, urgent=bool(sent.own_answer)) as memory:
-            frame = await self._down.whole(memory.grow)
             if sent.own_answer:
+                frame = await self._down.whole(memory.grow)
                 if not sent.own_answer.done():
                     sent.own_answer.set_result(frame)
                 return
-            start = self.clock.monotonic()
-            await self._down.put(await self.interceptor.response(sent.head, frame))
-        self.counts.read(sent.head.api_key, self.clock.monotonic() - start)
+            # No variable may refer to the frame while a client that does not read delays the write.
+            await self._down.put(await self._changed(sent.head, memory))
+        self.counts.read(sent.head.api_key, self.clock.monotonic() - self._answer_at)
+
+    async def _changed(self, head: RequestHead, memory: FrameMemory) -> bytes:
+        frame = await self._down.whole(memory.grow)
+        self._answer_at = self.clock.monotonic()
+        return await self.interceptor.response(head, frame)
 
 
 def _clear_frames(ended: asyncio.Task[None]) -> None:

@@ -14,8 +14,9 @@ from rebalance_agent.gateway.transport.tcp_connections import PeerConnection, mo
 
 __all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "FrameForwarder"]
 
-READ_BYTES = 64 * 1024
-"""Bytes per read: dozens of small frames, or the beginning of a large frame, whose rest is then moved unread."""
+READ_BYTES = 16 * 1024
+"""Bytes per read: dozens of small frames, or the beginning of a large frame, whose rest is then moved unread. A thousand
+connections can have as many bytes each, in both directions."""
 
 WHOLE_SECONDS_MAX = 30.0
 """Longest time (seconds) for a whole frame to arrive, since it uses memory: as long as clients' request timeouts."""
@@ -105,7 +106,9 @@ class FrameForwarder:
             await self._flush()
             if registered:
                 registered()
-            await self._write(_LENGTH.pack(len(frame)) + frame)
+            # While the target accepts no bytes, only one copy of the frame stays in memory.
+            frame = _LENGTH.pack(len(frame)) + frame
+            await self._write(frame)
 
     async def flush(self) -> None:
         """Write the forwarded frames that have not been written yet."""

@@ -16,7 +16,7 @@ BUDGET_BYTES = 64 * 1024 * 1024
 """Maximum number of bytes of all large frames together: a few dozen responses with every partition of a large
 cluster."""
 
-SMALL_BYTES = 64 * 1024
+SMALL_BYTES = 16 * 1024
 """A frame is not counted while it has at most this many bytes: as many fit into a connection's buffer."""
 
 WAIT_SECONDS_MAX = 30.0
