@@ -15,8 +15,8 @@ from rebalance_agent.gateway.transport.tcp_connections import PeerConnection, mo
 __all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "FrameForwarder"]
 
 READ_BYTES = 16 * 1024
-"""Bytes per read: dozens of small frames, or the beginning of a large frame, whose rest is then moved unread. A thousand
-connections can have as many bytes each, in both directions."""
+"""Bytes per read: dozens of small frames, or the beginning of a large frame, whose rest is then moved unread. Each
+of a thousand connections can have as many bytes in memory, in both directions."""
 
 WHOLE_SECONDS_MAX = 30.0
 """Longest time (seconds) for a whole frame to arrive, since it uses memory: as long as clients' request timeouts."""
