@@ -15,8 +15,8 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 The demo starts Apache Kafka, a producer, consumer groups in which every member is a process, a sidecar, three gateways
-and an observer. Members join, leave, are killed and slow down; topics are created and grow. The terminal shows what the
-observer reports.
+and an observer. Members join, leave, are killed and slow down; topics are created or get partitions. The terminal shows
+what the observer reports.
 """
 
 EXAMPLES = """\
@@ -56,7 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="at the end compare the results with Kafka's own tools, and each step with its observed rebalances; "
         f"needs --seconds {CHECK_SECONDS_MIN:g} or more",
     )
-    parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="write the final tables as JSON")
     parser.add_argument("--kafka-version", choices=KAFKA_VERSIONS, help="version of Apache Kafka")
     add_color_flag(parser)
     parser.set_defaults(run=run, parser=parser)

@@ -68,11 +68,11 @@ examples:
   rebalance-agent migrate orders --bootstrap-servers localhost:9092 --watch --back
   rebalance-agent migrate orders --bootstrap-servers localhost:9092 --json | jq -r '.findings[].setting'
 
-It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
+`migrate` needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
 exit codes: 0 the group can migrate or has migrated, 1 it cannot, or a requirement is unknown, or there is no such
 group, 2 wrong usage, or no response; with --watch, 0 all members have migrated, 1 the group is classic again; with
---watch --back, 0 the group is classic again, 1 it cannot go back while it runs
+--watch --back, 0 the group is classic again, 1 it cannot go back while members run
 """
 
 

@@ -18,12 +18,12 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Reads __consumer_offsets, the coordinators' own log, and compares every published event with it. Each generation,
+Reads __consumer_offsets, the coordinators' own log, and compares every published event with this log. Each generation,
 aborted generation and deletion must have exactly one event, with the same members, assignments and moves, and with
-stalls that agree with the records. With --tables, it checks the pipeline's tables instead: each generation must have
-exactly one row, members and moves must agree with the records, and each row of `group_hours` must be the sum of the
-rows of its generations. With --lifetime, it also compares an observer's counters with the sums of the events that the
-observer published.
+stalls that agree with the records. With --tables, `verify` checks the pipeline's tables instead: each generation
+must have exactly one row, members and moves must agree with the records, and each row of `group_hours` must be the sum
+of the rows of its generations. With --lifetime, `verify` also compares an observer's counters with the sums of the
+events that the observer published.
 
 `verify` shares no code with the observer, except the code that reads records and events and computes event ids. It
 only reads, and joins no group.
@@ -39,8 +39,8 @@ examples:
   rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
   rebalance-agent verify --records offsets.ndjson.gz --events events.ndjson
 
-Rebalances before --since need no event; the default is the time of the first remaining event. If compaction has removed
-the records of an event, the event cannot be compared; the summary counts such events. Tables must be complete up to
+Rebalances before --since need no event. If compaction has removed the records of an event, the event cannot be
+compared; the summary counts such events. Tables must be complete up to
 their newest event, and `generations` up to the last run of `pipeline aggregate`.
 
 With --output csv, the summary goes to stderr.
@@ -60,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     text = "compare published events with the coordinators' own log"
     parser = add_command(subparsers, "verify", text, DESCRIPTION, EXAMPLES)
     cluster = add_cluster_flags(parser, "a cluster")
-    cluster.add_argument("--events-topic", metavar="TOPIC", help="topic of the events (default: as `observe`)")
+    cluster.add_argument("--events-topic", metavar="TOPIC", help="topic of the events (default: as for `observe`)")
     files = parser.add_argument_group("files, plain or .gz")
     files.add_argument(
         "--records", metavar="FILE", help="records in the form that `decode` reads, instead of a cluster's records"
@@ -93,7 +93,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="PATTERN",
         help="regular expression for the whole names of groups to compare (default: the groups that `observe` shows)",
     )
-    what.add_argument("--since", type=moment_ms, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
+    what.add_argument(
+        "--since",
+        type=moment_ms,
+        metavar="TIME",
+        help="only rebalances since this time: ISO 8601, or epoch milliseconds (default: the time of the first "
+        "remaining event)",
+    )
     what.add_argument(
         "--grace-seconds",
         type=number(0, sys.float_info.max, "seconds, 0 or more"),

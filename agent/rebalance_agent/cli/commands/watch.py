@@ -76,7 +76,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser,
         "table",
         csv_rows="group",
-        json_help="short for --output json; like all forms except table, the output is printed once",
+        json_help="short for --output json; every form except table is printed once",
     )
     parser.add_argument(
         "--sort", type=OneOf(SORT_KEYS, "-"), default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}"

@@ -56,7 +56,9 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="count what would be read and written, without writing")
     add_output_flag(parser, "table", csv_rows="run", default="json")
     spark = parser.add_argument_group("Spark (under spark-submit, only --spark applies)")
-    spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
+    spark.add_argument(
+        "--master", metavar="URL", help="Spark's master (default: local[*], all processors of this machine)"
+    )
     spark.add_argument(
         "--driver-memory", type=_size, default="2g", metavar="SIZE", help="memory of a local Spark (default 2g)"
     )
@@ -67,7 +69,7 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
         help="partitions of shuffles (default: one per processor)",
     )
     spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
-    spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")
+    spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while the stage runs")
 
 
 def _size(text: str) -> str:

@@ -36,14 +36,13 @@ With --publish, a run also writes each group's normal values for each hour of th
 rebalance-baselines, with the savings of recommended changes as of the last run of `whatif`. Observers read this topic.
 """
 
-EXAMPLES = f"""\
+EXAMPLES = """\
 examples:
   rebalance-agent pipeline aggregate --tables tables
   rebalance-agent pipeline aggregate --tables tables --publish --bootstrap-servers localhost:9092
 
 The output ends with the result: rows of each table, and the number of broken expectations.
 
---publish-to sets a topic other than {BASELINES_TOPIC}.
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
 
@@ -58,7 +57,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_check_flags(parser)
     parser.add_argument("--full", action="store_true", help="compute all days again, not only those that changed")
     parser.add_argument("--publish", action="store_true", help="write baselines and savings to Kafka")
-    parser.add_argument("--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="default: %(default)s")
+    parser.add_argument(
+        "--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="topic for --publish (default: %(default)s)"
+    )
     add_kafka_flags(parser)
     parser.set_defaults(run=run)
 

@@ -68,14 +68,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="DIR",
         help="read the event files in DIR (*.ndjson, *.jsonl, rotated, or compressed with gzip) instead of Kafka",
     )
-    parser.add_argument("--topic", metavar="TOPIC", help="default: the setting events_topic, rebalance-events")
+    parser.add_argument(
+        "--topic", metavar="TOPIC", help="topic to read (default: the setting events_topic, rebalance-events)"
+    )
     parser.add_argument(
         "--every",
         type=number(0, 86_400, "a number of seconds, at most 86400"),
         metavar="SECONDS",
         help="keep running, with a batch at this interval",
     )
-    parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC")
+    parser.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="folder of the checkpoint (default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC)",
+    )
     parser.add_argument(
         "--records",
         type=whole_number(1, 10_000_000),

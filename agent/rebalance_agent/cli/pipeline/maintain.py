@@ -17,9 +17,9 @@ from rebalance_agent.pipeline.tables.schemas import TABLES
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Joins the small files of frequent batches, and removes files of table versions older than a week. With --keep-days, it
-also deletes older rows of `events`, and rows of days after tomorrow, which an earlier release accepted; the next
-aggregate then removes the rows that were computed from these events. Without --keep-days, no row is deleted.
+Merges the small files of frequent batches, and removes files of table versions older than a week. With --keep-days, it
+also deletes older rows of `events`, and rows of days after tomorrow, which an earlier release accepted. The next
+`aggregate` then removes the rows that were computed from the deleted events. Without --keep-days, no row is deleted.
 """
 
 EXAMPLES = """\

@@ -44,14 +44,26 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its flags."""
     text = "write a synthetic history of a fleet, to try the pipeline without a cluster"
     parser = add_command(subparsers, "synthesize", text, DESCRIPTION, EXAMPLES)
-    parser.add_argument("--groups", type=int, default=50, metavar="N", help=f"at most {GROUPS_MAX:,} (default: 50)")
-    parser.add_argument("--days", type=int, default=14, metavar="D", help=f"at most {DAYS_MAX:,} (default: 14)")
+    parser.add_argument(
+        "--groups", type=int, default=50, metavar="N", help=f"number of groups, at most {GROUPS_MAX:,} (default: 50)"
+    )
+    parser.add_argument(
+        "--days", type=int, default=14, metavar="D", help=f"number of days, at most {DAYS_MAX:,} (default: 14)"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the random numbers (default: 1)")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder without events")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder for the files; must not contain events"
+    )
     parser.add_argument(
         "--since", type=_day, metavar="YYYY-MM-DD", help="first day of the history, a Monday (default: 2026-06-01)"
     )
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one per core")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="number of processes (default: one per core)",
+    )
     add_output_flag(parser, "table", csv_rows="run", default="json")
     parser.set_defaults(run=run)
 

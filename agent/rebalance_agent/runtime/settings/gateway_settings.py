@@ -97,9 +97,9 @@ class GatewaySettings(SidecarSettings):
         "OTEL_EXPORTER_OTLP_ENDPOINT",
     )
     gateway_tls_cert_file: Text = Field("", description="PEM file with the certificate for clients; empty: no TLS")
-    gateway_tls_key_file: Text = Field("", description="PEM file with the key of this certificate, unencrypted")
+    gateway_tls_key_file: Text = Field("", description="PEM file with the key of gateway_tls_cert_file, unencrypted")
     gateway_tls_client_ca_file: Text = Field(
-        "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
+        "", description="PEM file with the CA certificates for client certificates; empty: clients need no certificate"
     )
     gateway_drain_seconds: float = Field(
         20.0,

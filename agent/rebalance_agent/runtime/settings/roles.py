@@ -113,9 +113,9 @@ class AgentSettings(BaseSettings):
         description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308: all interfaces",
     )
     tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
-    tls_key_file: Text = Field("", description="PEM file with the key of this certificate, unencrypted")
+    tls_key_file: Text = Field("", description="PEM file with the key of `tls_cert_file`, unencrypted")
     tls_client_ca_file: Text = Field(
-        "", description="PEM file with the CA certificates for client certificates; empty: clients need none"
+        "", description="PEM file with the CA certificates for client certificates; empty: clients need no certificate"
     )
     web_token_file: Text = Field(
         "", description="file with the bearer token that requests must contain; empty: no token"
@@ -162,9 +162,9 @@ class ListeningSettings(AgentSettings):
     events_tls_cert_file: Text = Field(
         "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
     )
-    events_tls_key_file: Text = Field("", description="PEM file with the key of this certificate, unencrypted")
+    events_tls_key_file: Text = Field("", description="PEM file with the key of `events_tls_cert_file`, unencrypted")
     events_tls_client_ca_file: Text = Field(
-        "", description="PEM file with the CA certificates for client certificates; empty: senders need none"
+        "", description="PEM file with the CA certificates for client certificates; empty: senders need no certificate"
     )
 
     @model_validator(mode="after")
@@ -216,7 +216,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series; above it, the largest groups have none"
+        10**8, ge=10**6, le=10**10, description="maximum bytes of groups' series; above it, the largest have no series"
     )
     max_state_bytes: int = Field(
         160_000_000,
