@@ -22,7 +22,7 @@ def add_check_flags(parser: argparse.ArgumentParser) -> None:
         "--keep-going",
         action=argparse.BooleanOptionalAction,
         default=False,
-        help="exit with 0 although expectations are broken; the results are in the table `expectations`",
+        help="exit with 0 even if expectations are broken; the results are in the table `expectations`",
     )
 
 
