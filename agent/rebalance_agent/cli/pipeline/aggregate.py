@@ -28,12 +28,13 @@ Computes the tables `generations`, `members`, `group_hours`, `baselines`, `chang
 `slow_members` from `events`, and checks conditions that these tables must meet (*expectations*). The results are
 appended to the table `expectations`. Broken expectations are printed; the exit code is then 1, or 0 with --keep-going.
 
-A run computes the tables `generations`, `members` and `group_hours` only for the days of groups whose rows depend on
-events that were added, changed or deleted since the last run. It computes all days with --full, in the first run, in
+A run computes the tables `generations`, `members` and `group_hours` only for those days of a group that depend on
+events added, changed or deleted since the last run. It computes all days with --full, in the first run, in
 the first run of a release, and after a pause of six days.
 
 With --publish, a run also writes each group's normal values for each hour of the week to the compacted topic
-rebalance-baselines, with the savings of recommended changes as of the last run of `whatif`. Observers read this topic.
+rebalance-baselines, with the savings of the changes that the last run of `whatif` recommended. Observers read this
+topic.
 """
 
 EXAMPLES = """\

@@ -31,17 +31,17 @@ from rebalance_agent.pipeline.weekly.weekly_summary import summarize
 __all__ = ["add_parser", "run", "write_report"]
 
 DESCRIPTION = """\
-Writes one HTML file that opens in any browser without network. It shows the cost of the fleet's rebalances, when and
-why they happened, storms, deploys, a table of all groups, and for the worst groups their stalls, owners, skew, the
-predicted results of other strategies, and the recommendation.
+Writes one HTML file, which opens in any browser without a network. It shows the cost of the fleet's rebalances, when
+and why they happened, storms, deploys, and a table of all groups. For the worst groups, it also shows stalls, owners,
+skew, the predicted results of other strategies, and the recommendation.
 
-With --weekly, it compares a week with the week before, and writes a short page (weekly.html), a text to paste into a
-mail or chat (weekly.txt), and each table as CSV (weekly-*.csv): availability and stall budget, the consumer groups
-whose stall changed most, deploys by team, members that began to flap, members without a partition, and consumer groups
-near a limit.
+With --weekly, this stage compares a week with the week before, and writes a short page (weekly.html), a text to paste
+into a mail or chat (weekly.txt), and each table as CSV (weekly-*.csv): availability and stall budget, the consumer
+groups whose stall changed most, deploys by team, members that began to flap, members without a partition, and consumer
+groups near a limit.
 
-After it has written the files, it prints the expectations that were broken in the last check of each table (`aggregate`
-and `whatif` check the tables), and the exit code is 1, or 0 with --keep-going.
+`aggregate` and `whatif` check expectations about the tables. After this stage has written the files, it prints the
+expectations that were broken in the last check of each table. The exit code is then 1, or 0 with --keep-going.
 """
 
 DETAILS = 20
