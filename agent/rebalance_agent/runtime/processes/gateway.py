@@ -31,6 +31,7 @@ from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.otlp.configured_push import configured_passing
+from rebalance_agent.runtime.processes.memory import return_grown_blocks
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 
@@ -101,6 +102,7 @@ class GatewayRole:
             ListenError: an address cannot be listened on.
             KeyboardInterrupt: on a second Ctrl-C, after the clients' connections have been closed.
         """
+        return_grown_blocks()
         self._sidecar.health.starting((GATEWAY,))
         if self._passed:
             self._passed.start()
