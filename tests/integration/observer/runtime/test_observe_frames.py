@@ -65,6 +65,7 @@ def test_generations_that_a_gateway_sees_are_those_of_the_records(kafka, watched
     eventually(lambda: 2 in generations(kafka, EVENTS, group))
     second.close()
     eventually(lambda: 3 in generations(kafka, EVENTS, group))
+    eventually(lambda: 3 in generations(kafka, TRUTH, group))  # it waits for the first commits of the new owners
     seen, truth = generations(kafka, EVENTS, group), generations(kafka, TRUTH, group)
     assert {event["source"] for event in seen.values()} == {"frames"}
     assert sorted(seen) == sorted(truth) == [1, 2, 3]
