@@ -43,7 +43,7 @@ def explained_fields(
         "now": _state(now) if now else None,
         "rule": _rule(rule, now) if rule else None,
         "seats": _seats(seats, now) if seats else None,
-        "past": _past(past, past_source) if past else {"unknown": past_source} if past_source else None,
+        "past": _past(past, past_source) if past_source else None,
     }
 
 
@@ -87,7 +87,9 @@ def _seats(rule: SeatRule, now: DescribedGroup | None) -> dict[str, object]:
     }
 
 
-def _past(past: PastSeats, source: str) -> dict[str, object]:
+def _past(past: PastSeats | None, source: str) -> dict[str, object]:
+    if past is None:
+        return {"unknown": source}
     return {
         "source": source,
         "first_ms": past.first_ms,

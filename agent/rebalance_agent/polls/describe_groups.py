@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.cluster.describing.isolated_describer import GROUPS_MAX
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.group import SETTLED
@@ -14,8 +15,8 @@ from rebalance_agent.tracking.observations import GroupDescribed
 
 __all__ = ["AGAIN_MAX", "BATCH_MAX", "DescribePoll"]
 
-BATCH_MAX = 20
-"""Maximum number of groups per request: all their members' assignments are in memory at the same time."""
+BATCH_MAX = GROUPS_MAX
+"""Maximum number of groups per request: this process, too, has all their members' assignments in memory."""
 
 AGAIN_MAX = 20
 """Maximum number of groups that one call of `DescribePoll.again` describes: it runs several times a second."""

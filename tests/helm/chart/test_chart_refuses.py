@@ -5,6 +5,7 @@ import re
 import pytest
 from helm.definitions import OF_THE_CHART
 
+from rebalance_agent.cluster.tokens.login_options import CONFIG, OPTIONS
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from support.helm.chart import HelmError, template
@@ -89,6 +90,11 @@ def test_a_setting_that_the_chart_sets_itself_is_refused_in_observer_settings(na
 def test_a_secret_in_a_readable_value_is_refused(name):
     with pytest.raises(HelmError, match=rf"kafka\.properties: {re.escape(name)} would be readable in a ConfigMap"):
         template({"kafka": {"properties": {name: "x"}}})
+
+
+@pytest.mark.parametrize("option", sorted(frozenset().union(*OPTIONS.values())))
+def test_options_of_logins_without_a_secret_are_accepted(option):
+    assert template({"kafka": {"properties": {CONFIG: f"{option}=x, {option}=y"}}})
 
 
 def test_an_older_kubernetes_is_refused():

@@ -144,7 +144,7 @@ def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | 
         for name in other.model_fields.keys() - model.model_fields.keys():
             if getattr(args, name) is not None:
                 args.parser.error(f"--{name.replace('_', '-')} is not a setting of the {args.role}")
-    # The script is for an administrator, who may not have the agent's password or key.
+    # Administrators run the script. They may not have the agent's password or key.
     loaded = load_agent("check", model, args, connects=not args.acl_script)
     if loaded and args.role == "sidecar" and isinstance(loaded[0], GatewaySettings):
         return without_unused_gateway(loaded[0]), loaded[1]

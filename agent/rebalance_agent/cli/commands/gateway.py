@@ -104,7 +104,7 @@ def _explain(args: argparse.Namespace) -> int:
     if args.output == _TEXT:
         admission = settings.gateway_admission_seconds
         similar = "" if now or unknown else similar_group(properties, args.explain)
-        text = past_text(past, source) if past or source else ""
+        text = past_text(past, source) if source else ""
         print(
             explain(rules, args.explain, now, unknown, seats, text, admission_seconds=admission, similar=similar),
             end="",

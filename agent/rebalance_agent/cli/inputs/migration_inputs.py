@@ -80,8 +80,8 @@ class MigrationInputs:
         yield last
         options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
         for offsets in _applied(options, self.recorded, after=self.position):
-            present = self.group if self.recorded.present is not None else None
-            if present != last and bool(offsets) is (present is not None):
+            exists = self.recorded.present is not None
+            if bool(offsets) is exists and (present := self.group if exists else None) != last:
                 last = present
                 yield last
 

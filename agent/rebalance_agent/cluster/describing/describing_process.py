@@ -8,13 +8,14 @@ requests. It ends by itself after `IDLE_S` without a request: most observers des
 
 from __future__ import annotations
 
+import ctypes
 import json
-import os
 import resource
 import select
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -38,6 +39,9 @@ aborts the process, and the parent asks for one group at a time."""
 
 STACK_BYTES = 2**20
 """Stack of each thread, which counts as allocated: librdkafka has one thread for each broker."""
+
+_ATTRIBUTES_BYTES = 256
+"""More bytes than a ``pthread_attr_t`` has on any platform."""
 
 
 def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
@@ -90,13 +94,15 @@ def _write(answers: BinaryIO, lines: list[bytes]) -> None:
 
 
 def limit_memory() -> None:
-    """Limit the memory of this process, and the stacks of its threads; the limit of stacks needs a new program."""
+    """Limit the memory of this process, and the stacks of its later threads."""
     if sys.platform != "linux":
         return
-    stack, hard = resource.getrlimit(resource.RLIMIT_STACK)
-    if stack == resource.RLIM_INFINITY or stack > STACK_BYTES:
-        resource.setrlimit(resource.RLIMIT_STACK, (STACK_BYTES, hard))
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - with its own arguments
+    attributes = ctypes.create_string_buffer(_ATTRIBUTES_BYTES)
+    with suppress(AttributeError):  # other C libraries than glibc have smaller stacks
+        library = ctypes.CDLL(None)
+        library.pthread_getattr_default_np(attributes)
+        library.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK_BYTES))
+        library.pthread_setattr_default_np(attributes)
     data_pages = int(Path("/proc/self/statm").read_text("ascii").split()[5])
     limit = data_pages * resource.getpagesize() + MEMORY_MAX
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))

@@ -43,7 +43,7 @@ STARTS_MAX = 6
 remaining groups."""
 
 GROUPS_MAX = 20
-"""Maximum number of groups in one request to the process, which has all their members' assignments in memory."""
+"""Maximum number of groups whose descriptions are requested at once: all their members' assignments are in memory."""
 
 ASKED_AGAIN_S = 600.0
 """Seconds for which a group whose description ended two processes is not described."""
@@ -116,8 +116,9 @@ class IsolatedDescriber:
             self._fatal = {group: until for group, until in self._fatal.items() if until > now}
             asked = [group for group in dict.fromkeys(groups) if not (question.by_group and group in self._fatal)]
             answers: _Answers = {}
-            for start in range(0, len(asked), GROUPS_MAX):
-                part = asked[start : start + GROUPS_MAX]
+            groups_max = GROUPS_MAX if question.by_group else max(1, len(asked))
+            for start in range(0, len(asked), groups_max):
+                part = asked[start : start + groups_max]
                 if start and self._clock.monotonic() >= now + DESCRIBE_S:
                     break
                 try:

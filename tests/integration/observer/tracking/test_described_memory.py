@@ -5,29 +5,15 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from kafka.protocol.consumer.group import JoinGroupResponse, SyncGroupResponse
-
 from rebalance_agent.cluster.describing.describing_process import MEMORY_MAX
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
-from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment
-from rebalance_agent.model.subscription import ConsumerAssignment
-from support.migration.members import MEMBER_ID_REQUIRED, Broker, ClassicMember
+from support.migration.members import Broker, ClassicMember, stable
 
 GROUPS, PARTITIONS = 8, 90_000
 """Together they need some 260 MB in librdkafka and Python's client; one group needs 32 MB."""
 
 START_BYTES = 64 * 2**20
 """Resident memory of the process after its start, at most."""
-
-
-def join(broker, group, assignment):
-    member = ClassicMember(group, ("t",), session_timeout_ms=120_000, rebalance_timeout_ms=120_000)
-    while (answer := broker.ask(member.join_request(), JoinGroupResponse)).error_code == MEMBER_ID_REQUIRED:
-        member.member_id = answer.member_id
-    assert answer.error_code == 0
-    member.member_id, member.generation = answer.member_id, answer.generation_id
-    answer = broker.ask(member.sync_request({member.member_id: assignment}), SyncGroupResponse)
-    assert answer.error_code == 0
 
 
 def highest_bytes(pid):
@@ -38,10 +24,10 @@ def highest_bytes(pid):
 
 def test_groups_whose_descriptions_need_too_much_memory_together_are_described_one_by_one(kafka):
     broker, unique = Broker(kafka.bootstrap_servers), uuid.uuid4().hex[:8]
-    assignment = encode_assignment(ConsumerAssignment(1, {"none": tuple(range(PARTITIONS))}))
+    assigned = {0: {"none": tuple(range(PARTITIONS))}}
     groups = [f"large-{unique}-{number}" for number in range(GROUPS)]
     for group in groups:
-        join(broker, group, assignment)
+        stable(broker, [ClassicMember(group, ("t",), session_timeout_ms=120_000)], assigned)
     describer = IsolatedDescriber({"bootstrap.servers": kafka.bootstrap_servers}, 10.0)
     try:
         answers = describer(groups)

@@ -51,11 +51,13 @@ import json, sys
 folder = json.loads(sys.stdin.readline())["folder"]
 print("{}", flush=True)
 for line in sys.stdin:
-    groups = json.loads(line)["groups"]
+    request = json.loads(line)
+    groups = request["groups"]
     with open(f"{folder}/requests", "a") as requests:
         print(len(groups), file=requests)
+    described = {"state": "Stable", "description": None, "operations": None}
     for group in groups:
-        print(json.dumps({"group": group, "state": "Stable", "description": None, "operations": None}), flush=True)
+        print(json.dumps({"group": group, **({"offsets": []} if "offsets" in request else described)}), flush=True)
     print("{}", flush=True)
 """
 """Describes every group, and writes the number of groups in each request."""
@@ -192,4 +194,12 @@ def test_one_request_has_a_bounded_number_of_groups(tmp_path):
     groups = [f"g{number}" for number in range(2 * GROUPS_MAX + 1)]
     assert described(describer(groups)) == set(groups)
     assert (tmp_path / "requests").read_text().split() == [str(GROUPS_MAX), str(GROUPS_MAX), "1"]
+    describer._end()
+
+
+def test_committed_offsets_of_all_groups_are_requested_at_once(tmp_path):
+    describer = IsolatedDescriber({"folder": str(tmp_path)}, 5.0, FakeClock(), ("-c", COUNTING))
+    groups = [f"g{number}" for number in range(2 * GROUPS_MAX + 1)]
+    assert described(describer.committed(groups)) == set(groups)
+    assert (tmp_path / "requests").read_text().split() == [str(len(groups))]
     describer._end()

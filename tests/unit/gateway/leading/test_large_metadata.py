@@ -8,7 +8,7 @@ import pytest
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from rebalance_agent.gateway import requests_in_flight
-from rebalance_agent.gateway.requests_in_flight import DECODED_HERE_MAX, RequestsInFlight
+from rebalance_agent.gateway.requests_in_flight import CORRELATION, DECODED_HERE_MAX, RequestsInFlight
 from support.gateway.transport import run
 
 VERSION = 4
@@ -19,12 +19,13 @@ class Up:
 
     def __init__(self, body):
         self._body = body
+        self.requests = RequestsInFlight(self)
 
     async def put(self, frame, registered):
-        requests = registered.__closure__
         registered()
-        (sent,) = (cell.cell_contents for cell in requests if hasattr(cell.cell_contents, "own_answer"))
-        sent.own_answer.set_result(frame[4:8] + self._body)
+        correlation_id = frame[4 : 4 + CORRELATION.size]
+        sent = self.requests.oldest(*CORRELATION.unpack(correlation_id))
+        sent.own_answer.set_result(correlation_id + self._body)
 
 
 def metadata(topics):
@@ -51,6 +52,6 @@ async def test_a_large_answer_is_decoded_in_a_thread(monkeypatch, topics, here):
 
     monkeypatch.setattr(requests_in_flight, "open_frame", open_frame)
     assert (len(body) <= DECODED_HERE_MAX) is here
-    answer = await RequestsInFlight(Up(body)).ask(MetadataRequest(version=VERSION, topics=None))
+    answer = await Up(body).requests.ask(MetadataRequest(version=VERSION, topics=None))
     assert len(answer.topics) == topics
     assert [thread is threading.current_thread() for thread in threads] == [here]
